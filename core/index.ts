@@ -122,9 +122,14 @@ export {
 export { type DomainName, parseDomainName, type RegisteredDomain } from "./domain/domains/domain-name.ts";
 export {
   type CertificateOrder,
+  type CertificateRequest,
+  type CountedRequest,
+  countRequest,
   type OrderLimits,
   orderLimits,
   orderPermittedAt,
+  type RequestLimits,
+  requestLimits,
 } from "./domain/domains/order-budget.ts";
 export { type Period, renewalTime, retryDelayMs } from "./domain/domains/renewal.ts";
 export { comparePositions, cursorOf, justBefore, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";

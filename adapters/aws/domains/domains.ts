@@ -23,6 +23,7 @@ import { type DomainObject, hasLeftovers } from "./domain-object.ts";
 import { createDomainObjects } from "./domain-objects.ts";
 import { createAwsDomainStore } from "./domain-store.ts";
 import { createLeftovers } from "./leftovers.ts";
+import { createRequestBudget } from "./request-budget.ts";
 import { balancerOf, DOMAINS_PER_DEPLOYMENT, type DomainBalancer } from "./routes.ts";
 import { type Advanced, advanceDomain, type ServeDeps } from "./serve-domain.ts";
 
@@ -108,6 +109,7 @@ export const createAwsDomains = (
       objects: createDomainObjects(bucket, runtime),
       records: createRecords(bucket),
       certificates: createCertificates(clients, runtime),
+      requests: createRequestBudget(bucket, runtime),
       balancers,
       clock: runtime.clock,
     };

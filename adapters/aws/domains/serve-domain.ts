@@ -1,6 +1,7 @@
 /** Gets the certificate of a domain, and serves it: the steps of `ManagedDomains.advance`. */
 import type { CustomDomain } from "../../../core/domain/domains/domain.ts";
-import { millisOf } from "../../../core/domain/wire/instant.ts";
+import { requestLimits } from "../../../core/domain/domains/order-budget.ts";
+import { millisOf, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { isCallState } from "../../cloud/calls/provider-call.ts";
@@ -16,10 +17,12 @@ import {
   mayRequest,
   withoutCertificate,
 } from "./domain-object.ts";
+import type { BudgetUsed, RequestBudget } from "./request-budget.ts";
 import { applyRoutes, balancerOf, DOMAINS_PER_DEPLOYMENT, type RouteDeps } from "./routes.ts";
 
 export interface ServeDeps extends RouteDeps {
   readonly certificates: Certificates;
+  readonly requests: RequestBudget;
 }
 
 /** An object, and why the domain is not served. */
@@ -41,6 +44,9 @@ const TOKEN_MS = 50 * 60_000;
 const KNOWN_AFTER_MS = 10 * 60_000;
 
 const QUOTA = "The operator must ask AWS for a higher quota of certificates, or remove unused ones.";
+
+const budgetUsed = ({ permittedAt }: BudgetUsed): string =>
+  `The account has requested the maximum number of certificates, ${requestLimits.requests} in ${requestLimits.days} days. Check the domain again after ${timestampOf(permittedAt)}.`;
 
 const isPresent = (found: DomainObject | null, { owner }: CustomDomain): found is DomainObject =>
   found !== null && found.removedAt === null && found.domain.owner === owner;
@@ -83,6 +89,26 @@ const discardCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     return deps.objects.update<never>(domain, change, retry);
   });
 
+type Requested = { readonly arn: string } | { readonly problem: string };
+
+/** Requests a certificate, and returns its ARN, or why there is none. */
+const newCertificate = (
+  { certificates, requests }: ServeDeps,
+  { domain, owner }: CustomDomain,
+  id: string,
+  retry: RetryOptions,
+): Step<Requested> =>
+  requests
+    .count(owner, id, retry)
+    .andThen(() => certificates.request(domain, id, retry))
+    .map((arn): Requested => ({ arn }))
+    .orElse((error) => {
+      if (error.kind === "budget-used") return ok({ problem: budgetUsed(error) });
+      if (!isCallState(error)) return err(error);
+      if (!isLimit(error.error)) throw error.error;
+      return ok({ problem: `The AWS account's quota of certificates is exhausted. ${QUOTA}` });
+    });
+
 const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryOptions): Step<Advanced> =>
   safeTry(async function* () {
     const { certificates, objects, clock } = deps;
@@ -93,14 +119,11 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     const mayExist = millisOf(clock.now()) >= since + TOKEN_MS;
     const known = mayExist ? yield* await certificates.find(domain, id, retry).mapErr(throwState) : undefined;
     const isUsable = known !== undefined && object.leftovers.every(({ arn: unused }) => unused !== known);
-    const arn = isUsable ? ok(known) : await certificates.request(domain, id, retry);
-    if (arn.isErr()) {
-      if (!isCallState(arn.error)) return err(arn.error);
-      if (!isLimit(arn.error.error)) throw arn.error.error;
-      return ok({ object, problem: `The AWS account's quota of certificates is exhausted. ${QUOTA}` });
-    }
+    const found = isUsable ? { arn: known } : yield* await newCertificate(deps, object.domain, id, retry);
+    if ("problem" in found) return ok({ object, problem: found.problem });
+    const { arn } = found;
     const requested: Certificate = {
-      arn: arn.value,
+      arn,
       requestedAt: millisOf(clock.now()),
       state: "pending",
       record: null,
@@ -112,7 +135,7 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     const change = (found: DomainObject | null) =>
       ok(found?.certificate === null && found.removedAt === null ? { ...found, certificate: requested } : found);
     const updated = yield* await objects.update<never>(domain, change, retry);
-    return ok({ object: yield* await keepTrack(deps, updated, arn.value, retry), problem: null });
+    return ok({ object: yield* await keepTrack(deps, updated, arn, retry), problem: null });
   });
 
 /** Adds the certificate to the leftovers if the domain has since been removed or got a different certificate. */

@@ -3,7 +3,7 @@
  * accounts of the platform. The budget reserves a part of the limit for renewals, so that new domains cannot cause a
  * certificate to expire. Renewals may also use the share that new orders leave unused, so that no certificate expires
  * while the limit has room. The budget limits the new orders of each account, so that one account cannot use up the
- * rest.
+ * rest. The requests to services that renew certificates themselves have a budget of their own.
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
@@ -46,9 +46,9 @@ export const orderLimits: OrderLimits = {
  * does.
  */
 const freeAt = (
-  orders: readonly CertificateOrder[],
+  orders: readonly { readonly at: Instant }[],
   max: number,
-  { windowMs }: OrderLimits,
+  { windowMs }: Pick<OrderLimits, "windowMs">,
   now: Instant,
 ): Instant | undefined => {
   const ends = orders
@@ -83,4 +83,45 @@ export const orderPermittedAt = (
     freeAt(own, limits.newOrdersPerAccount, limits, order.at),
   ].filter((one) => one !== undefined);
   return free.sort((a, b) => (a < b ? 1 : -1))[0];
+};
+
+/**
+ * A request to a service that issues a certificate and renews it, such as AWS Certificate Manager. The service counts
+ * only requests, for all accounts of the platform together.
+ */
+export interface CertificateRequest {
+  /** The same for the attempts of one request, which count once. */
+  readonly id: string;
+  readonly at: Instant;
+}
+
+/** Limits on the requests of an account in any period of `days` days. */
+export interface RequestLimits {
+  readonly days: number;
+  readonly requests: number;
+}
+
+/** At most 780 requests a year: an account cannot use up a quota of 5,000, even if it removes and adds its domains. */
+export const requestLimits: RequestLimits = { days: 30, requests: 60 };
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Either the account's requests with the new one, or the earliest time at which the new one is permitted. */
+export type CountedRequest = { readonly requests: readonly CertificateRequest[] } | { readonly permittedAt: Instant };
+
+/**
+ * Adds a request to those of its account, unless it has been counted. Removes the requests that no longer count: those
+ * that are too old, and those that a fast clock dated to the future.
+ */
+export const countRequest = (
+  request: CertificateRequest,
+  earlier: readonly CertificateRequest[],
+  { days, requests }: RequestLimits = requestLimits,
+): CountedRequest => {
+  const { id, at: now } = request;
+  const windowMs = days * DAY_MS;
+  const counting = earlier.filter(({ at }) => plusMillis(at, windowMs) > now && !isFromFastClock(at, 0, now));
+  if (counting.some((one) => one.id === id)) return { requests: earlier };
+  const permittedAt = freeAt(counting, requests, { windowMs }, now);
+  return permittedAt === undefined ? { requests: [...counting, request] } : { permittedAt };
 };

@@ -4,6 +4,7 @@ import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { afterEach, expect, test, vi } from "vitest";
 import { CERTIFICATE_TAG } from "../../../../adapters/aws/domains/certificates.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
+import { requestLimits } from "../../../../core/domain/domains/order-budget.ts";
 import { aws } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
@@ -12,7 +13,7 @@ import { balancerHostAt, LISTENER, listenerAt } from "../../../fakes/aws/elbv2/b
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
-import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform, recordKeys } from "./platform.ts";
+import { DOMAIN, type DomainPlatformOptions, onceAround, openDomainPlatform, recordInputs } from "./platform.ts";
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -173,9 +174,12 @@ test("a list reads the object of each domain once", async () => {
   await deployed();
   const active = await activate();
   await expectOk(add("app", "b.example.com"));
-  const keys = recordKeys(clients.s3, "GetObjectCommand");
+  const reads = recordInputs<{ readonly Key: string }>(clients.s3, "GetObjectCommand");
   expect(await list()).toEqual([active, expect.objectContaining({ domain: "b.example.com" })]);
-  const read = keys.filter((key) => key.startsWith("domains/")).sort();
+  const read = reads
+    .map(({ Key }) => Key)
+    .filter((key) => key.startsWith("domains/"))
+    .sort();
   expect(read).toEqual([`domains/${DOMAIN}.json`, "domains/b.example.com.json"]);
 });
 
@@ -355,6 +359,31 @@ test("an exhausted quota of certificates keeps the domain pending, with the next
     detail: expect.stringContaining("The load balancer's quota of certificates is exhausted."),
   });
   expect(await requested("first.example.com")).toBe(200);
+});
+
+test("an account that adds and removes domains cannot use up the certificates of the others", async () => {
+  const { fakes, clients, skip, deployed, add, check, remove, countRequests } = await open();
+  await deployed();
+  await deployed("theirs", "other");
+  const requests = recordInputs<{ readonly DomainName: string }>(clients.certificates, "RequestCertificateCommand");
+  const last = () => requests.at(-1)?.DomainName;
+  await countRequests(requestLimits.requests - 1);
+  await expectOk(add("app", "first.example.com"));
+  expect(last()).toBe("first.example.com");
+  await expectOk(remove("first.example.com"));
+  const { records } = await expectOk(add());
+  expect(records.map(({ purpose }) => purpose)).toEqual(["ownership", "address"]);
+  fakes.dns.add(...records);
+  const limited = "has requested the maximum number of certificates, 60 in 30 days. Check the domain again after 20";
+  expect(await check()).toMatchObject({ status: "pending", detail: expect.stringContaining(limited) });
+  expect(requests).toHaveLength(1);
+
+  await expectOk(add("theirs", "app.example.org", "other"));
+  expect(last()).toBe("app.example.org");
+
+  skip(requestLimits.days * 86_400_000);
+  await check();
+  expect(last()).toBe(DOMAIN);
 });
 
 test("without an HTTPS listener, custom domains are unsupported, and the message states the parameter to set", async () => {

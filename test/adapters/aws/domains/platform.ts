@@ -1,18 +1,22 @@
 /** A platform on AWS fakes with an HTTPS listener, for tests of custom domains. */
 import { request } from "node:http";
 import { setDefaultCACertificates } from "node:tls";
+import { awsCalls } from "../../../../adapters/aws/call-policy.ts";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
+import { createRequestBudget } from "../../../../adapters/aws/domains/request-budget.ts";
+import { stateBucket } from "../../../../adapters/aws/state-bucket.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { awsWith } from "../../../clouds/aws.ts";
 import { openPlatform } from "../../../clouds/cloud.ts";
 import { firstDeclaration, stepsOn } from "../../../clouds/deploy-steps.ts";
-import { runtimeDeps } from "../../../clouds/subject.ts";
+import { fixedClients, runtimeDeps } from "../../../clouds/subject.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { type AdverseBehaviors, noneAdverse } from "../../../fakes/aws/adverse.ts";
 import type { FakeCloudOptions } from "../../../fakes/aws/cloud.ts";
 import { certificate } from "../../../fakes/aws/elbv2/certificate.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { createFastClock } from "../../../support/clocks/fast-clock.ts";
 import { principalOf } from "../../../support/providers/local-platform.ts";
 
@@ -51,18 +55,18 @@ export const onceAround = (client: unknown, command: string, { before, after }: 
   );
 };
 
-/** Records the keys of all later calls of an S3 command. */
-export const recordKeys = (client: unknown, command: string): readonly string[] => {
-  const keys: string[] = [];
+/** Records the inputs of all later calls of a command. */
+export const recordInputs = <T>(client: unknown, command: string): readonly T[] => {
+  const inputs: T[] = [];
   (client as Middlewares).middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
-        if (commandName === command) keys.push((args.input as { readonly Key: string }).Key);
+        if (commandName === command) inputs.push(args.input as T);
         return next(args);
       },
     { step: "initialize" },
   );
-  return keys;
+  return inputs;
 };
 
 export const openDomainPlatform = async ({
@@ -75,10 +79,12 @@ export const openDomainPlatform = async ({
   const fast = createFastClock(times);
   let skipped = 0;
   const clock: Clock = { ...fast, now: () => plusMillis(fast.now(), skipped) };
-  const platform = await openPlatform(cloud, "simulated", { ...runtimeDeps(), clock });
+  const runtime = { ...runtimeDeps(), clock };
+  const platform = await openPlatform(cloud, "simulated", runtime);
   const { controlPlane, fakes } = platform;
   const { clients } = fakes;
-  const steps = stepsOn(controlPlane, () => principalOf("acme"));
+  const stepsOf = (account: string) => stepsOn(controlPlane, () => principalOf(account));
+  const steps = stepsOf("acme");
   const add = (name = "app", domain = DOMAIN, account = "acme") =>
     controlPlane.addDomain(principalOf(account), { domain, name });
   const check = (domain = DOMAIN, account = "acme"): Promise<DomainRow> =>
@@ -95,9 +101,16 @@ export const openDomainPlatform = async ({
     check,
     remove,
     clients,
-    deployed: (name = "app") => steps.deployed(name, firstDeclaration),
+    deployed: (name = "app", account = "acme") => stepsOf(account).deployed(name, firstDeclaration),
     removeDeployment: steps.remove,
     list: (account = "acme") => expectOk(controlPlane.listDomains(principalOf(account))),
+    /** Counts requests for certificates, as if the account had made them. */
+    countRequests: async (count: number, account = "acme"): Promise<void> => {
+      const bucket = stateBucket(STATE_BUCKET, fixedClients<AwsClients>(clients), awsCalls(runtime));
+      const budget = createRequestBudget(bucket, runtime);
+      for (let index = 0; index < count; index++)
+        await expectOk(budget.count(principalOf(account).account, `${index}`));
+    },
     /** Adds the domain, creates its records, and lets Certificate Manager issue the certificate. */
     activate: async (name = "app", domain = DOMAIN): Promise<DomainRow> => {
       const { records } = await expectOk(add(name, domain));

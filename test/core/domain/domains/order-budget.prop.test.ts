@@ -5,6 +5,8 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { DomainName } from "../../../../core/domain/domains/domain-name.ts";
 import {
   type CertificateOrder,
+  type CertificateRequest,
+  countRequest,
   type OrderLimits,
   orderLimits,
   orderPermittedAt,
@@ -132,4 +134,73 @@ test("the default limits share 50 certificates per week, with more than one acco
   expect(orderLimits.orders).toBe(50);
   expect(orderLimits.newOrders).toBeLessThan(orderLimits.orders);
   expect(orderLimits.newOrders).toBeGreaterThan(orderLimits.newOrdersPerAccount);
+});
+
+describe("requests to a service that renews certificates itself", () => {
+  const DAY_S = 86_400;
+  const few = { days: 1, requests: 3 };
+  const request = (second: number, id: string): CertificateRequest => ({
+    id,
+    at: instantOfSeconds(1_800_000_000 + second),
+  });
+  const wanted = () =>
+    fc
+      .array(fc.record({ second: fc.integer({ min: 0, max: 5 * DAY_S }), id: fc.integer({ min: 0, max: 30 }) }), {
+        maxLength: 40,
+      })
+      .map((all) => all.sort((a, b) => a.second - b.second).map(({ second, id }) => request(second, `${id}`)));
+
+  /** Counts the requests one after another. */
+  const counted = (all: readonly CertificateRequest[]) => {
+    let stored: readonly CertificateRequest[] = [];
+    const made: CertificateRequest[] = [];
+    const refused: { readonly wanted: CertificateRequest; readonly stored: readonly CertificateRequest[] }[] = [];
+    for (const one of all) {
+      const result = countRequest(one, stored, few);
+      if ("permittedAt" in result) refused.push({ wanted: one, stored });
+      else {
+        if (result.requests !== stored) made.push(one);
+        stored = result.requests;
+      }
+    }
+    return { made, refused, stored };
+  };
+
+  test("no day contains more than the limit, and the stored list does not grow", () => {
+    fc.assert(
+      fc.property(wanted(), (all) => {
+        const { made, stored } = counted(all);
+        for (const { at } of made) {
+          const end = plusMillis(at, DAY_S * 1000);
+          expect(made.filter((other) => other.at >= at && other.at < end).length).toBeLessThanOrEqual(few.requests);
+        }
+        expect(stored.length).toBeLessThanOrEqual(few.requests);
+      }),
+    );
+  });
+
+  test("a refused request is permitted at the stated time, and no earlier", () => {
+    fc.assert(
+      fc.property(wanted(), (all) => {
+        for (const { wanted: one, stored } of counted(all).refused) {
+          const result = countRequest(one, stored, few);
+          if (!("permittedAt" in result)) throw new Error("permitted");
+          const { permittedAt } = result;
+          expect(countRequest({ ...one, at: permittedAt }, stored, few)).toHaveProperty("requests");
+          expect(countRequest({ ...one, at: (permittedAt - 1n) as Instant }, stored, few)).toEqual({ permittedAt });
+        }
+      }),
+    );
+  });
+
+  test("the attempts of one request count once, also when the limit is reached", () => {
+    const { stored } = counted([request(0, "a"), request(1, "b"), request(2, "c")]);
+    expect(countRequest(request(3, "b"), stored, few)).toEqual({ requests: stored });
+    expect(countRequest(request(3, "d"), stored, few)).toEqual({ permittedAt: request(DAY_S, "a").at });
+  });
+
+  test("a request that a fast clock dated to the future does not count", () => {
+    const { stored } = counted(["a", "b", "c"].map((id) => request(365 * DAY_S, id)));
+    expect(countRequest(request(0, "d"), stored, few)).toEqual({ requests: [request(0, "d")] });
+  });
 });
