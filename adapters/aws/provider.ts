@@ -23,7 +23,7 @@ import { createAwsScheduler } from "./schedules/scheduler.ts";
 import { createAwsSecrets } from "./secrets/secret-store.ts";
 import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
-import { type StateBucket, stateBucket } from "./state-bucket.ts";
+import { type StateBucket, stateBucket } from "./state/state-bucket.ts";
 import { createAwsMetrics } from "./usage/metrics.ts";
 import { createAwsVolumes } from "./volumes/volume-store.ts";
 

@@ -12,7 +12,7 @@ import { pacedCalls } from "../call-rates.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { failureOfUnavailable } from "../failures.ts";
-import { stateBucket } from "../state-bucket.ts";
+import { stateBucket } from "../state/state-bucket.ts";
 import { createBalancer } from "./balancer.ts";
 import { balancerForNew, deploymentsIn, hasRoom, sharedByBalancer } from "./balancers.ts";
 import { ecsServices } from "./ecs-calls.ts";

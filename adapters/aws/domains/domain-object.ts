@@ -9,7 +9,7 @@ import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { retryDelayMs } from "../../../core/domain/domains/renewal.ts";
 import { type Instant, millisOf, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
-import { parseJson } from "../parse-json.ts";
+import { parseJson } from "../state/parse-json.ts";
 
 const VERSION = "portside/v1";
 

@@ -8,8 +8,8 @@ import { inParallel } from "../../cloud/calls/in-parallel.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type RetryOptions, throwState } from "../call-policy.ts";
 import { FREED_TAG } from "../deploy/records/records.ts";
-import { createSharedObjects, type ObjectChange, type ObjectFormat } from "../shared-objects.ts";
-import type { StateBucket } from "../state-bucket.ts";
+import { createSharedObjects, type ObjectChange, type ObjectFormat } from "../state/shared-objects.ts";
+import type { StateBucket } from "../state/state-bucket.ts";
 import { type DomainObject, isObsolete, parseObject, renderObject } from "./domain-object.ts";
 
 export interface DomainObjects {

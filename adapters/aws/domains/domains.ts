@@ -16,7 +16,7 @@ import { sharedByBalancer } from "../deploy/balancers.ts";
 import { ecsFault } from "../deploy/ecs-faults.ts";
 import { createDigestKey } from "../deploy/records/digest-key.ts";
 import { createRecords } from "../deploy/records/records.ts";
-import type { StateBucket } from "../state-bucket.ts";
+import type { StateBucket } from "../state/state-bucket.ts";
 import { cacheHosts } from "./balancer-dns.ts";
 import { amazonAuthorities, createCertificates, MAX_DOMAIN_CHARS } from "./certificates.ts";
 import { type DomainObject, hasLeftovers } from "./domain-object.ts";

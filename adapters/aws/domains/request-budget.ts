@@ -11,9 +11,9 @@ import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import type { RetryOptions } from "../call-policy.ts";
-import { parseJson } from "../parse-json.ts";
-import { createSharedObjects, type ObjectFormat } from "../shared-objects.ts";
-import type { StateBucket } from "../state-bucket.ts";
+import { parseJson } from "../state/parse-json.ts";
+import { createSharedObjects, type ObjectFormat } from "../state/shared-objects.ts";
+import type { StateBucket } from "../state/state-bucket.ts";
 
 /** The account must not request a certificate before `permittedAt`. */
 export interface BudgetUsed {

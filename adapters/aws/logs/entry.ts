@@ -16,7 +16,7 @@ import {
 import { readLine } from "../../../core/domain/logs/line.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
-import { parseJson } from "../parse-json.ts";
+import { parseJson } from "../state/parse-json.ts";
 import { streamPrefixOf } from "./streams.ts";
 
 const NANOS_PER_MILLI = 1_000_000n;

@@ -12,7 +12,7 @@ import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import type { SharedResources } from "../config.ts";
 import { PLATFORM_STREAM } from "../logs/entry.ts";
 import { streamPrefixOf } from "../logs/streams.ts";
-import { parseJson } from "../parse-json.ts";
+import { parseJson } from "../state/parse-json.ts";
 import { type DayRule, expressionsOf } from "./expression.ts";
 
 /** Lambda's maximum timeout in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */

@@ -10,7 +10,7 @@ import type { SecretName } from "../../../core/domain/wire/names.ts";
 import type { SecretStore } from "../../../core/ports/secret-store.ts";
 import { ok, safeTry } from "../../../core/result.ts";
 import { throwState } from "../call-policy.ts";
-import type { StateBucket } from "../state-bucket.ts";
+import type { StateBucket } from "../state/state-bucket.ts";
 
 const PREFIX = "secret-redeploys/";
 

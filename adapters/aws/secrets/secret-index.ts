@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { SecretVersion, StoredSecret } from "../../../core/domain/secrets/secret.ts";
 import type { Timestamp } from "../../../core/domain/wire/instant.ts";
 import type { SecretName } from "../../../core/domain/wire/names.ts";
-import { parseJson } from "../parse-json.ts";
+import { parseJson } from "../state/parse-json.ts";
 
 const VERSION = "portside/v1";
 

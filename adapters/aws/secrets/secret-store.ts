@@ -29,7 +29,7 @@ import { secretDigest } from "../../shared/secrets/secret-digest.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
-import { stateBucket } from "../state-bucket.ts";
+import { stateBucket } from "../state/state-bucket.ts";
 import { digestKeyId, type SecretsConfig, secretIdOf } from "./names.ts";
 import { createPendingRedeploys } from "./pending-redeploys.ts";
 import {

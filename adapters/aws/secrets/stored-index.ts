@@ -4,8 +4,8 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import type { Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { createSharedObjects } from "../shared-objects.ts";
-import type { StateBucket } from "../state-bucket.ts";
+import { createSharedObjects } from "../state/shared-objects.ts";
+import type { StateBucket } from "../state/state-bucket.ts";
 import { emptyIndex, parseIndex, renderIndex, type SecretIndex } from "./secret-index.ts";
 
 /** Returns the changed list. Returns the same object if there is nothing to write. */

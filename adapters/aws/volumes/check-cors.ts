@@ -5,7 +5,7 @@ import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 import { nameOf } from "../call-policy.ts";
 import { type ClientSource, sendCommand } from "../clients.ts";
 import { awsFault } from "../errors.ts";
-import { readText } from "../state-bucket.ts";
+import { readText } from "../state/state-bucket.ts";
 import { hasCors, withCors } from "./bucket-settings.ts";
 import { digestOfRecords, recordsPrefix } from "./names.ts";
 import { parseRecords } from "./record.ts";

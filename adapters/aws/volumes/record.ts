@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type Instant, parseInstant, type Timestamp } from "../../../core/domain/wire/instant.ts";
 import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
 import { type RecordState, recordStates, type VolumeRecord } from "../../cloud/volumes/record.ts";
-import { parseJson } from "../parse-json.ts";
+import { parseJson } from "../state/parse-json.ts";
 
 const instant = z.string().regex(/^\d{1,19}$/);
 const timestamp = z.string().refine((text) => parseInstant(text) !== undefined);

@@ -20,7 +20,7 @@ import { type ApiResult, expectStates, type State } from "../../cloud/calls/expe
 import { type CallState, isCallState, type ProviderCall } from "../../cloud/calls/provider-call.ts";
 import { type Called, commandSender, nameOf } from "../call-policy.ts";
 import { type ClientSource, type CommandName, type InputOf, type OutputOf, sendCommand } from "../clients.ts";
-import { readText, type StateObject } from "../state-bucket.ts";
+import { readText, type StateObject } from "../state/state-bucket.ts";
 
 export interface S3ApiDeps {
   readonly region: string;

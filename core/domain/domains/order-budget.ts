@@ -110,8 +110,8 @@ const DAY_MS = 24 * 60 * 60_000;
 export type CountedRequest = { readonly requests: readonly CertificateRequest[] } | { readonly permittedAt: Instant };
 
 /**
- * Adds a request to those of its account, unless it has been counted. Removes the requests that no longer count: those
- * that are too old, and those that a fast clock dated to the future.
+ * Adds a request to the account's earlier requests, unless it has been counted. Removes requests that are too old, or
+ * that a fast clock dated to the future.
  */
 export const countRequest = (
   request: CertificateRequest,

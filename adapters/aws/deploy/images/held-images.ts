@@ -18,7 +18,7 @@ import {
 } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { SharedResources } from "../../config.ts";
-import { stateBucket } from "../../state-bucket.ts";
+import { stateBucket } from "../../state/state-bucket.ts";
 import { createImageMarks } from "./image-marks.ts";
 import { type ImageId, imageIdOf, keepTagOf } from "./references.ts";
 

@@ -12,8 +12,8 @@ import type { Unavailable } from "../../../../core/errors.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { isState, type RetryOptions, throwState } from "../../call-policy.ts";
-import { parseJson } from "../../parse-json.ts";
-import type { StateBucket, StateObject } from "../../state-bucket.ts";
+import { parseJson } from "../../state/parse-json.ts";
+import type { StateBucket, StateObject } from "../../state/state-bucket.ts";
 import { FREED_TAG } from "../records/records.ts";
 
 /** Times are milliseconds since 1970. */

@@ -11,7 +11,7 @@ import { type AwsRuntimeDeps, awsCalls, commandSender, type RetryOptions, throwS
 import type { ClientSource } from "../../clients.ts";
 import type { AwsConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
-import { stateBucket } from "../../state-bucket.ts";
+import { stateBucket } from "../../state/state-bucket.ts";
 import { tagOf } from "../build/names.ts";
 import { nameInKey, RECORDS } from "../records/records.ts";
 import { createHeldImages } from "./held-images.ts";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { Unavailable } from "../../../../core/errors.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../../core/result.ts";
 import { isState, type RetryOptions, throwState } from "../../call-policy.ts";
-import type { StateBucket } from "../../state-bucket.ts";
+import type { StateBucket } from "../../state/state-bucket.ts";
 
 /** `digests`: for digests of variables. `domains`: for the proofs of ownership of domains. */
 type KeyName = "digests" | "domains";

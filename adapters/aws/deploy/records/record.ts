@@ -9,7 +9,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { type DeployNote, noteSchema } from "../../../cloud/deploy/deploy-note.ts";
 import { parseService, renderService } from "../../../shared/deploy/service-document.ts";
-import { parseJson } from "../../parse-json.ts";
+import { parseJson } from "../../state/parse-json.ts";
 
 const VERSION = "portside/v1";
 

@@ -17,8 +17,8 @@ import { ok, ResultAsync, safeTry } from "../../../../core/result.ts";
 import { inParallel } from "../../../cloud/calls/in-parallel.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { Called, RetryOptions } from "../../call-policy.ts";
-import { parseJson } from "../../parse-json.ts";
-import type { PutCondition, StateBucket } from "../../state-bucket.ts";
+import { parseJson } from "../../state/parse-json.ts";
+import type { PutCondition, StateBucket } from "../../state/state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
 /** The object with a name's record, and the object's ETag for conditional writes. */

@@ -13,8 +13,8 @@ import type { ResultAsync } from "../../../../core/result.ts";
 import { inParallel } from "../../../cloud/calls/in-parallel.ts";
 import { parseRelease, renderRelease } from "../../../shared/deploy/release-document.ts";
 import { type RetryOptions, throwState } from "../../call-policy.ts";
-import { parseJson } from "../../parse-json.ts";
-import type { StateBucket } from "../../state-bucket.ts";
+import { parseJson } from "../../state/parse-json.ts";
+import type { StateBucket } from "../../state/state-bucket.ts";
 import type { HeldRecord, ReleaseEntry, RevisionTemplate } from "./record.ts";
 
 /** Maximum concurrent calls. */

@@ -25,7 +25,7 @@ import { createRecords } from "../../../../adapters/aws/deploy/records/records.t
 import { retire } from "../../../../adapters/aws/deploy/retire.ts";
 import { createRevision } from "../../../../adapters/aws/deploy/rollout/create-revision.ts";
 import { createScaling } from "../../../../adapters/aws/deploy/rollout/scaling.ts";
-import { stateBucket } from "../../../../adapters/aws/state-bucket.ts";
+import { stateBucket } from "../../../../adapters/aws/state/state-bucket.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import type { Result } from "../../../../core/result.ts";
 import { templateFor } from "../../../contracts/support.ts";

@@ -4,7 +4,7 @@ import { setDefaultCACertificates } from "node:tls";
 import { awsCalls } from "../../../../adapters/aws/call-policy.ts";
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createRequestBudget } from "../../../../adapters/aws/domains/request-budget.ts";
-import { stateBucket } from "../../../../adapters/aws/state-bucket.ts";
+import { stateBucket } from "../../../../adapters/aws/state/state-bucket.ts";
 import type { DomainRow } from "../../../../core/domain/domains/domain.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";

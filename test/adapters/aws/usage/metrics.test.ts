@@ -6,7 +6,7 @@ import { clientSource } from "../../../../adapters/aws/clients.ts";
 import { targetGroupNameOf } from "../../../../adapters/aws/deploy/records/names.ts";
 import type { HeldRecord } from "../../../../adapters/aws/deploy/records/record.ts";
 import { createRecords } from "../../../../adapters/aws/deploy/records/records.ts";
-import { stateBucket } from "../../../../adapters/aws/state-bucket.ts";
+import { stateBucket } from "../../../../adapters/aws/state/state-bucket.ts";
 import { createAwsMetrics } from "../../../../adapters/aws/usage/metrics.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/index.ts";
 import { randomIds } from "../../../../adapters/shared/runtime/system.ts";

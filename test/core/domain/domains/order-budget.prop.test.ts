@@ -193,7 +193,7 @@ describe("requests to a service that renews certificates itself", () => {
     );
   });
 
-  test("the attempts of one request count once, also when the limit is reached", () => {
+  test("the attempts of one request count once, even after the limit is reached", () => {
     const { stored } = counted([request(0, "a"), request(1, "b"), request(2, "c")]);
     expect(countRequest(request(3, "b"), stored, few)).toEqual({ requests: stored });
     expect(countRequest(request(3, "d"), stored, few)).toEqual({ permittedAt: request(DAY_S, "a").at });

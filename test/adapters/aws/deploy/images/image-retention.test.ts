@@ -8,7 +8,7 @@ import { createImageMarks } from "../../../../../adapters/aws/deploy/images/imag
 import { createImageRetention } from "../../../../../adapters/aws/deploy/images/image-retention.ts";
 import { keepTagOf } from "../../../../../adapters/aws/deploy/images/references.ts";
 import { type HeldRecord, renderRecord } from "../../../../../adapters/aws/deploy/records/record.ts";
-import { type StateBucket, stateBucket } from "../../../../../adapters/aws/state-bucket.ts";
+import { type StateBucket, stateBucket } from "../../../../../adapters/aws/state/state-bucket.ts";
 import { randomIds } from "../../../../../adapters/shared/runtime/system.ts";
 import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-template.ts";
 import { instantOfMillis, millisOf } from "../../../../../core/domain/wire/instant.ts";

@@ -2,10 +2,10 @@
  * Objects in the state bucket that several calls change at the same time. A change is written only if no other call has
  * written the object since it was read. S3 is strongly consistent, so a read returns the last write.
  */
-import { type Unavailable, unavailable } from "../../core/errors.ts";
-import type { Clock, Logger } from "../../core/ports/system.ts";
-import { err, ok, type Result, type ResultAsync, safeTry } from "../../core/result.ts";
-import { isState, type RetryOptions, throwState } from "./call-policy.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { err, ok, type Result, type ResultAsync, safeTry } from "../../../core/result.ts";
+import { isState, type RetryOptions, throwState } from "../call-policy.ts";
 import type { StateBucket } from "./state-bucket.ts";
 
 /** A kind of object. */

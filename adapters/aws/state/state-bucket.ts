@@ -2,11 +2,11 @@
  * The bucket for the platform's own state. S3 is strongly consistent and supports conditional writes:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
  */
-import type { Unavailable } from "../../core/errors.ts";
-import { err, ok, ResultAsync, safeTry } from "../../core/result.ts";
-import { isCallState, type ProviderCall } from "../cloud/calls/provider-call.ts";
-import { type Called, commandSender, nameOf, type RetryOptions, throwState } from "./call-policy.ts";
-import { type ClientSource, sendCommand } from "./clients.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import { err, ok, ResultAsync, safeTry } from "../../../core/result.ts";
+import { isCallState, type ProviderCall } from "../../cloud/calls/provider-call.ts";
+import { type Called, commandSender, nameOf, type RetryOptions, throwState } from "../call-policy.ts";
+import { type ClientSource, sendCommand } from "../clients.ts";
 
 export interface StateObject {
   readonly text: string;
