@@ -51,12 +51,12 @@ const mutants: Mutants<CertificateStoreSubject> = {
       complete: (host, ...rest) =>
         store
           .find(host)
-          .andThen(({ failures, orderFailures, reason, nextAttemptAt, authorityRetryAt }) =>
+          .andThen(({ failures, orderFailures, reason, nextAttemptAt, authorityDelays }) =>
             store
               .complete(host, ...rest)
               .andThen((state) =>
                 store
-                  .changeAttempt(host, () => ({ failures, orderFailures, reason, nextAttemptAt, authorityRetryAt }))
+                  .changeAttempt(host, () => ({ failures, orderFailures, reason, nextAttemptAt, authorityDelays }))
                   .map(() => state),
               ),
           ),
@@ -142,7 +142,7 @@ const mutants: Mutants<CertificateStoreSubject> = {
   },
   attempts: {
     "store that forgets the reason": seen((state) => ({ ...state, reason: null })),
-    "store that forgets the delay of the authority": seen((state) => ({ ...state, authorityRetryAt: null })),
+    "store that forgets the delay of the authority": seen((state) => ({ ...state, authorityDelays: {} })),
     "store that forgets the failed orders": seen((state) => ({ ...state, orderFailures: 0 })),
     "store that changes the attempt in two steps": broken((store) => ({
       changeAttempt: (host, change) =>

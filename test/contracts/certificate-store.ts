@@ -62,7 +62,7 @@ const failed: AttemptState = {
   orderFailures: 1,
   reason: "The host did not answer.\n",
   nextAttemptAt: later(1),
-  authorityRetryAt: plusMillis(NOW, 1),
+  authorityDelays: { [AUTHORITY]: plusMillis(NOW, 1), "other.example:444/dir": later(2) },
 };
 
 const plan: RenewalPlan = {

@@ -1,11 +1,11 @@
 /** The local CertificateStore. The state stores the certificates, with encrypted private keys. */
 import { X509Certificate } from "node:crypto";
 import { type AccountId, accountOf } from "../../../core/domain/accounts/account.ts";
-import {
-  type AttemptState,
-  type HostCertificate,
-  noFailures,
-  type RenewalPlan,
+import type {
+  AttemptState,
+  AuthorityDelays,
+  HostCertificate,
+  RenewalPlan,
 } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import type { CertificateOrder } from "../../../core/domain/domains/order-budget.ts";
@@ -31,7 +31,13 @@ import { newPrivateKey } from "../../shared/domains/x509.ts";
 import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SecretCipher } from "../secrets/secret-cipher.ts";
-import { type CertificateRows, type CertificateState, noCertificate, noNext } from "../state/certificates.ts";
+import {
+  type CertificateRows,
+  type CertificateState,
+  noAttempts,
+  noCertificate,
+  noNext,
+} from "../state/certificates.ts";
 import { guardState } from "../state/database.ts";
 import type { DomainRows } from "../state/domains.ts";
 import type { ServiceRows } from "../state/services.ts";
@@ -60,7 +66,13 @@ const keyId = (host: DomainName) => ({ kind: "host", name: host }) as const;
 
 const instantIn = (text: Timestamp): Instant => parseInstant(text) as Instant;
 
-const timestampOrNull = (instant: Instant | null): Timestamp | null => (instant === null ? null : timestampOf(instant));
+const renderDelays = (delays: AuthorityDelays): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(delays).map(([name, until]) => [name, timestampOf(until)])));
+
+const parseDelays = (text: string): AuthorityDelays => {
+  const delays = JSON.parse(text) as Readonly<Record<string, Timestamp>>;
+  return Object.fromEntries(Object.entries(delays).map(([name, until]) => [name, instantIn(until)]));
+};
 
 interface StoredPlan {
   /** Null if the authority suggests no window. */
@@ -93,7 +105,7 @@ const certificateOf = (row: CertificateState): HostCertificate => ({
   orderFailures: row.orderFailures,
   reason: row.reason,
   nextAttemptAt: row.nextAttemptAt === null ? null : instantIn(row.nextAttemptAt),
-  authorityRetryAt: row.authorityRetryAt === null ? null : instantIn(row.authorityRetryAt),
+  authorityDelays: parseDelays(row.authorityDelays),
 });
 
 /**
@@ -212,7 +224,7 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       ) as [Timestamp, Timestamp];
       const life = { notBefore, notAfter, authority, renewal: null };
       const { nextKey } = rows.of(host);
-      rows.change(host, { chain, key: nextKey, ...life, ...noNext, ...noFailures });
+      rows.change(host, { chain, key: nextKey, ...life, ...noNext, ...noAttempts });
       return certificateOf(rows.of(host));
     }).andThen((completed) => this.#applied().map(() => completed));
   }
@@ -226,13 +238,13 @@ export class LocalCertificates implements CertificateStore, ChallengeResponder {
       const { rows } = this.#deps;
       const attempt = change(certificateOf(rows.of(host)), this.#accountOf(host));
       if (attempt === null) return null;
-      const { failures, orderFailures, reason, nextAttemptAt, authorityRetryAt } = attempt;
+      const { failures, orderFailures, reason, nextAttemptAt, authorityDelays } = attempt;
       rows.change(host, {
         failures,
         orderFailures,
         reason,
-        nextAttemptAt: timestampOrNull(nextAttemptAt),
-        authorityRetryAt: timestampOrNull(authorityRetryAt),
+        nextAttemptAt: nextAttemptAt === null ? null : timestampOf(nextAttemptAt),
+        authorityDelays: renderDelays(authorityDelays),
       });
       return attempt;
     });

@@ -1,7 +1,6 @@
 /** Stores certificates, challenges, orders, and accounts at certificate authorities. Private keys are encrypted. */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
-import { noFailures } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type CertificateOrder, orderLimits } from "../../../core/domain/domains/order-budget.ts";
 import {
@@ -48,8 +47,8 @@ export interface CertificateRow {
   /** The reason for the last failure. */
   readonly reason: string | null;
   readonly nextAttemptAt: Timestamp | null;
-  /** The time before which the authority permits no attempt. */
-  readonly authorityRetryAt: Timestamp | null;
+  /** The time before which each authority permits no attempt, by the name of the authority, as JSON. */
+  readonly authorityDelays: string;
 }
 
 /** The columns that do not contain a chain or a key. */
@@ -63,6 +62,15 @@ export const noCertificate = {
   notAfter: null,
   authority: null,
   renewal: null,
+} as const;
+
+/** The columns of a host without failed attempts. */
+export const noAttempts = {
+  failures: 0,
+  orderFailures: 0,
+  reason: null,
+  nextAttemptAt: null,
+  authorityDelays: "{}",
 } as const;
 
 /** The columns of a host without a key for the next certificate. */
@@ -89,7 +97,7 @@ const STATE_COLUMNS: Readonly<Record<keyof CertificateState, string>> = {
   orderFailures: "order_failures",
   reason: "reason",
   nextAttemptAt: "next_attempt_at",
-  authorityRetryAt: "authority_retry_at",
+  authorityDelays: "authority_delays",
 };
 
 const COLUMNS: Readonly<Record<keyof CertificateRow, string>> = {
@@ -111,7 +119,7 @@ const emptyRow = (host: DomainName): CertificateRow => ({
   host,
   ...noCertificate,
   ...noNext,
-  ...noFailures,
+  ...noAttempts,
 });
 
 interface OrderRow {

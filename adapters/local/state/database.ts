@@ -209,10 +209,17 @@ const orderFailures = `
   UPDATE certificates SET order_failures = failures;
 `;
 
+const authorityDelays = `
+  -- Until when each authority permits no attempt, as JSON. Earlier formats did not name the authority, but
+  -- next_attempt_at includes its delay.
+  ALTER TABLE certificates ADD COLUMN authority_delays TEXT NOT NULL DEFAULT '{}';
+  ALTER TABLE certificates DROP COLUMN authority_retry_at;
+`;
+
 /** The entry at index N migrates the file from format N to format N + 1. */
 const migrations = [
   ...[schema, volumesAndSchedules, versionTable, accountUsers, lastFires, releases, secrets, domains],
-  ...[authorityRetries, orderFailures],
+  ...[authorityRetries, orderFailures, authorityDelays],
 ];
 
 /** Returns the result of `work`. Fails with `unavailable` if it throws, for example because the disk is full. */

@@ -11,6 +11,7 @@ import {
   renewableAt,
   renewalTime,
   retryDelayMs,
+  retryLimits,
   STARTED_FAILURES,
 } from "./renewal.ts";
 
@@ -23,6 +24,9 @@ export interface RenewalPlan {
   /** The point in the window, from 0 to less than 1. Changes only if the window changes. */
   readonly random: number;
 }
+
+/** The earliest next attempt that each authority permits, by the name of the authority. */
+export type AuthorityDelays = Readonly<Record<string, Instant>>;
 
 /** The certificate of a host, and the attempts to obtain the next one. */
 export interface HostCertificate {
@@ -38,16 +42,16 @@ export interface HostCertificate {
   readonly orderFailures: number;
   /** Why there was no order, or why the last one failed; null after a success. */
   readonly reason: string | null;
-  /** The earliest time of the next attempt; null if nothing delays it. */
+  /** The earliest time of the next attempt that the platform permits; null if it requires no pause. */
   readonly nextAttemptAt: Instant | null;
-  /** The earliest next attempt that an authority permits; null if none requires a delay. */
-  readonly authorityRetryAt: Instant | null;
+  /** The delays that authorities require. Another authority may issue the certificate earlier. */
+  readonly authorityDelays: AuthorityDelays;
 }
 
 /** The part of a certificate's state that a failed attempt changes. */
 export type AttemptState = Pick<
   HostCertificate,
-  "failures" | "orderFailures" | "reason" | "nextAttemptAt" | "authorityRetryAt"
+  "failures" | "orderFailures" | "reason" | "nextAttemptAt" | "authorityDelays"
 >;
 
 /** The state before the first attempt, and after a successful one. */
@@ -56,14 +60,14 @@ export const noFailures = {
   orderFailures: 0,
   reason: null,
   nextAttemptAt: null,
-  authorityRetryAt: null,
+  authorityDelays: {},
 } as const satisfies AttemptState;
 
 /** Why an attempt failed. */
 export interface AttemptFailure {
   readonly message: string;
-  /** The milliseconds after which the authority permits another order; null if it requires no delay. */
-  readonly retryAfterMs: number | null;
+  /** The milliseconds after which an authority permits another order, by its name. */
+  readonly authorityDelaysMs: Readonly<Record<string, number>>;
   /** False if the platform found the problem before it sent a request to an authority. */
   readonly isOrder: boolean;
 }
@@ -90,21 +94,50 @@ const later = (one: Instant, other: Instant | null): Instant => (other !== null 
 const isForeign = ({ authority }: HostCertificate, authorities: readonly string[]): boolean =>
   authority !== null && !authorities.includes(authority);
 
-/** The longest pause, in milliseconds: an authority or the budget of orders can require it. */
-const MAX_PAUSE_MS = Math.max(MAX_AUTHORITY_DELAY_MS, orderLimits.windowMs);
+const unlessFromFastClock = (stored: Instant | null, maxMs: number, now: Instant): Instant | null =>
+  stored === null || isFromFastClock(stored, maxMs, now) ? null : stored;
 
-const unlessFromFastClock = (pauseEnd: Instant | null, now: Instant): Instant | null =>
-  pauseEnd === null || isFromFastClock(pauseEnd, MAX_PAUSE_MS, now) ? null : pauseEnd;
+/** The longest pause of the platform itself, in milliseconds: the budget of orders can require it. */
+const MAX_PAUSE_MS = Math.max(orderLimits.windowMs, retryLimits.longestMs);
+
+/** Returns the delays that have not ended. */
+const pendingDelays = ({ authorityDelays }: Pick<HostCertificate, "authorityDelays">, now: Instant): AuthorityDelays =>
+  Object.fromEntries(
+    Object.entries(authorityDelays).filter(
+      ([, until]) => until > now && unlessFromFastClock(until, MAX_AUTHORITY_DELAY_MS, now) !== null,
+    ),
+  );
+
+/** Returns those of the configured authorities that require no delay now. */
+export const permittingAuthorities = (
+  certificate: Pick<HostCertificate, "authorityDelays">,
+  authorities: readonly string[],
+  now: Instant,
+): readonly string[] => {
+  const delays = pendingDelays(certificate, now);
+  return authorities.filter((name) => delays[name] === undefined);
+};
+
+/** Returns when the platform and at least one of the configured authorities permit the next attempt. */
+const pauseEndOf = (
+  certificate: Pick<HostCertificate, "nextAttemptAt" | "authorityDelays">,
+  authorities: readonly string[],
+  now: Instant,
+): Instant | null => {
+  const own = unlessFromFastClock(certificate.nextAttemptAt, MAX_PAUSE_MS, now);
+  if (permittingAuthorities(certificate, authorities, now).length > 0) return own;
+  const delays = pendingDelays(certificate, now);
+  const [first] = authorities.flatMap((name) => delays[name] ?? []).sort((a, b) => (a < b ? -1 : 1));
+  return first === undefined ? own : later(first, own);
+};
 
 /**
  * Returns whether the platform may forget the certificate of a host that needs none. It keeps a valid one, so that a
  * domain needs no order if it is added again, and a delay that an authority requires, so that an account cannot end the
  * delay by removing the domain.
  */
-export const isDiscardable = (certificate: HostCertificate, now: Instant): boolean => {
-  const authorityRetryAt = unlessFromFastClock(certificate.authorityRetryAt, now);
-  return !isValid(certificate, now) && (authorityRetryAt === null || authorityRetryAt <= now);
-};
+export const isDiscardable = (certificate: HostCertificate, now: Instant): boolean =>
+  !isValid(certificate, now) && Object.keys(pendingDelays(certificate, now)).length === 0;
 
 /**
  * Returns when the next order is due. A host without a valid certificate needs one immediately, and so does a host
@@ -113,7 +146,7 @@ export const isDiscardable = (certificate: HostCertificate, now: Instant): boole
  */
 export const orderDueAt = (certificate: HostCertificate, authorities: readonly string[], now: Instant): Instant => {
   const { life, renewal } = certificate;
-  const pauseEnd = unlessFromFastClock(certificate.nextAttemptAt, now);
+  const pauseEnd = pauseEndOf(certificate, authorities, now);
   if (life === null || now >= life.end || isForeign(certificate, authorities)) return later(now, pauseEnd);
   const renewalAt = renewalTime(life, renewal?.window ?? undefined, renewal?.random ?? 0);
   return later(later(renewalAt, renewableAt(life)), pauseEnd);
@@ -139,50 +172,48 @@ export const isAdviceDue = (certificate: HostCertificate, authorities: readonly 
 };
 
 /**
- * Returns the state after a failed attempt. The delay grows with the number of failures. It is at least the delay that
- * the authority requires, capped at `MAX_AUTHORITY_DELAY_MS`.
- * @param retryAfterMs null if the authority requires no delay
+ * Returns the state after a failed attempt. The pause grows with the number of failures. The delay of each authority is
+ * capped at `MAX_AUTHORITY_DELAY_MS`.
  */
 export const afterFailure = (
-  { failures, orderFailures }: Pick<HostCertificate, "failures" | "orderFailures">,
-  { message, retryAfterMs, isOrder }: AttemptFailure,
+  present: Pick<HostCertificate, "failures" | "orderFailures" | "authorityDelays">,
+  { message, authorityDelaysMs, isOrder }: AttemptFailure,
   now: Instant,
 ): AttemptState => {
-  const authorityRetryAt =
-    retryAfterMs === null ? null : plusMillis(now, Math.min(retryAfterMs, MAX_AUTHORITY_DELAY_MS));
-  const nextAttemptAt = later(plusMillis(now, retryDelayMs(failures + 1)), authorityRetryAt);
+  const required = Object.entries(authorityDelaysMs).map(([name, millis]) => [
+    name,
+    plusMillis(now, Math.min(millis, MAX_AUTHORITY_DELAY_MS)),
+  ]);
   return {
-    failures: failures + 1,
-    orderFailures: orderFailures + Number(isOrder),
+    failures: present.failures + 1,
+    orderFailures: present.orderFailures + Number(isOrder),
     reason: message,
-    nextAttemptAt,
-    authorityRetryAt,
+    nextAttemptAt: plusMillis(now, retryDelayMs(present.failures + 1)),
+    authorityDelays: { ...pendingDelays(present, now), ...Object.fromEntries(required) },
   };
 };
 
 /**
- * Returns the state in which only `counted` of the failures count, with their shorter pause. A delay that an authority
- * requires remains.
+ * Returns the state in which only `counted` of the failures count, with their shorter pause. The delays that authorities
+ * require remain.
  */
 const countingFailures = (certificate: HostCertificate, counted: number): AttemptState => {
-  const { failures, reason, nextAttemptAt, authorityRetryAt } = certificate;
-  const orderFailures = Math.min(certificate.orderFailures, counted);
+  const { failures, orderFailures, reason, nextAttemptAt, authorityDelays } = certificate;
   if (failures === 0 || nextAttemptAt === null)
-    return { failures, orderFailures: certificate.orderFailures, reason, nextAttemptAt, authorityRetryAt };
-  const ownRetryAt = counted === 0 ? null : plusMillis(nextAttemptAt, retryDelayMs(counted) - retryDelayMs(failures));
+    return { failures, orderFailures, reason, nextAttemptAt, authorityDelays };
   return {
     failures: counted,
-    orderFailures,
+    orderFailures: Math.min(orderFailures, counted),
     reason,
-    nextAttemptAt: ownRetryAt === null ? authorityRetryAt : later(ownRetryAt, authorityRetryAt),
-    authorityRetryAt,
+    nextAttemptAt: counted === 0 ? null : plusMillis(nextAttemptAt, retryDelayMs(counted) - retryDelayMs(failures)),
+    authorityDelays,
   };
 };
 
 /**
  * Returns the state after the owner of the domain ran a check that found correct records. If the owner corrected the
  * records, the next attempt begins immediately. Otherwise, the pause is at most the one after `CHECKED_FAILURES`
- * failures, because a client may check continuously. The delay that an authority requires still applies.
+ * failures, because a client may check continuously. The delays that authorities require still apply.
  */
 export const afterOwnerCheck = (certificate: HostCertificate, wasCorrected: boolean): AttemptState =>
   countingFailures(certificate, wasCorrected ? 0 : Math.min(certificate.failures, CHECKED_FAILURES));
@@ -196,11 +227,7 @@ export const afterStart = (certificate: HostCertificate): AttemptState =>
   countingFailures(certificate, Math.min(certificate.orderFailures, STARTED_FAILURES));
 
 /** Returns the state for a new owner of the domain, who is not responsible for earlier failures. */
-export const forNewOwner = ({ authorityRetryAt }: HostCertificate): AttemptState => ({
-  ...noFailures,
-  nextAttemptAt: authorityRetryAt,
-  authorityRetryAt,
-});
+export const forNewOwner = ({ authorityDelays }: HostCertificate): AttemptState => ({ ...noFailures, authorityDelays });
 
 const isSame = (one: Period | null, other: Period | null): boolean =>
   one?.start === other?.start && one?.end === other?.end;
@@ -237,15 +264,14 @@ export const afterAdvice = (
 /** Formats an instant to the second, in UTC. */
 const formatTime = (instant: Instant): string => timestampOf(instant).slice(0, 19).concat("Z");
 
-const nextAttempt = ({ nextAttemptAt }: HostCertificate, now: Instant): string =>
-  nextAttemptAt === null || nextAttemptAt <= now
-    ? "The next attempt begins soon."
-    : `Next attempt at ${formatTime(nextAttemptAt)}.`;
+const nextAttempt = (pauseEnd: Instant | null, now: Instant): string =>
+  pauseEnd === null || pauseEnd <= now ? "The next attempt begins soon." : `Next attempt at ${formatTime(pauseEnd)}.`;
 
 /** Describes a certificate that is missing, has expired or cannot be renewed, and when the next attempt begins. */
-const problemOf = (certificate: HostCertificate, now: Instant): string => {
+const problemOf = (certificate: HostCertificate, authorities: readonly string[], now: Instant): string => {
   const { host, life, reason } = certificate;
-  const why = `${reason === null ? "" : `${reason} `}${nextAttempt(certificate, now)}`;
+  const next = nextAttempt(pauseEndOf(certificate, authorities, now), now);
+  const why = reason === null ? next : `${reason} ${next}`;
   if (life === null) return `The platform has no certificate for '${host}' yet. ${why}`;
   const end = formatTime(life.end);
   return isValid(certificate, now)
@@ -262,14 +288,16 @@ export interface DomainView {
 /**
  * Returns the state of a domain with a certificate. The domain is active only if its DNS records are correct and its
  * certificate is valid. It is pending until it gets its first certificate.
+ * @param authorities the names of the configured authorities
  */
 export const withCertificate = (
   { status, detail }: Pick<CustomDomain, "status" | "detail">,
   certificate: HostCertificate,
+  authorities: readonly string[],
   now: Instant,
 ): DomainView => {
   if (status === "pending") return { status, detail };
-  const problem = problemOf(certificate, now);
+  const problem = problemOf(certificate, authorities, now);
   if (certificate.life === null)
     return {
       status: "pending",
@@ -283,6 +311,10 @@ export const withCertificate = (
 /**
  * Returns why the platform could not obtain or renew the certificate of a host; undefined if the last attempt did not
  * fail.
+ * @param authorities the names of the configured authorities
  */
-export const hostProblem = (certificate: HostCertificate, now: Instant): string | undefined =>
-  certificate.reason === null ? undefined : problemOf(certificate, now);
+export const hostProblem = (
+  certificate: HostCertificate,
+  authorities: readonly string[],
+  now: Instant,
+): string | undefined => (certificate.reason === null ? undefined : problemOf(certificate, authorities, now));

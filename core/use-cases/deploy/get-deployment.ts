@@ -118,15 +118,15 @@ const findCertificateProblem = (
   { url, owner }: Service,
   now: Instant,
 ): ResultAsync<string | undefined, ControlPlaneError> => {
-  const store = context.ports.provider.domains?.certificates?.store;
-  return store === undefined
-    ? okAsync(undefined)
-    : store.hosts().andThen((hosts) => {
-        const wanted = hosts.find(({ host, account }) => host === URL.parse(url)?.hostname && account === owner);
-        return wanted === undefined
-          ? okAsync(undefined)
-          : store.find(wanted.host).map((certificate) => hostProblem(certificate, now));
-      });
+  const certificates = context.ports.provider.domains?.certificates;
+  if (certificates === undefined) return okAsync(undefined);
+  const { store, authorities } = certificates;
+  return store.hosts().andThen((hosts) => {
+    const wanted = hosts.find(({ host, account }) => host === URL.parse(url)?.hostname && account === owner);
+    if (wanted === undefined) return okAsync(undefined);
+    const names = authorities.map(({ name }) => name);
+    return store.find(wanted.host).map((certificate) => hostProblem(certificate, names, now));
+  });
 };
 
 const detailsOfService = (caller: Caller, service: Service, now: Instant) =>

@@ -73,8 +73,10 @@ const rowOf = (
       return ok(domainRowOf(seen, [...records, ...managed.records], managed.notAfter));
     }
     if (ports.certificates === undefined) return ok(domainRowOf(stored, records, null));
-    const certificate = yield* await ports.certificates.store.find(domain);
-    const view = withCertificate(stored, certificate, now);
+    const { store, authorities } = ports.certificates;
+    const certificate = yield* await store.find(domain);
+    const names = authorities.map(({ name }) => name);
+    const view = withCertificate(stored, certificate, names, now);
     const notAfter = certificate.life === null ? null : timestampOf(certificate.life.end);
     return ok(domainRowOf({ ...stored, ...view }, records, notAfter));
   });

@@ -8,6 +8,7 @@ import {
   afterFailure,
   type HostCertificate,
   isValid,
+  permittingAuthorities,
 } from "../../domain/domains/certificate.ts";
 import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
 import type { DomainName } from "../../domain/domains/domain-name.ts";
@@ -53,14 +54,16 @@ interface Attempt {
   /** The order that an earlier attempt has begun. */
   readonly begun: BegunOrder | null;
   readonly reservation: Reservation;
+  /** The authorities that require no delay, in order of preference. */
+  readonly authorities: readonly CertificateAuthority[];
 }
 
-/** @param retryAfterMs undefined if the platform found the problem before it sent a request to an authority */
-const refusal = (message: string, retryAfterMs?: number | null): Refusal => ({
+/** @param authorityDelaysMs undefined if the platform found the problem before it sent a request to an authority */
+const refusal = (message: string, authorityDelaysMs?: Refusal["authorityDelaysMs"]): Refusal => ({
   kind: "refused",
   message,
-  retryAfterMs: retryAfterMs ?? null,
-  isOrder: retryAfterMs !== undefined,
+  authorityDelaysMs: authorityDelaysMs ?? {},
+  isOrder: authorityDelaysMs !== undefined,
 });
 
 /** Returns why the records of the host do not permit an order. */
@@ -75,14 +78,18 @@ const removed = (host: DomainName): CheckOutcome => ({ kind: "found", problems: 
 
 const authorityRefusal = (name: string, error: OrderFailed | Unavailable): Refusal =>
   error.kind === "unavailable"
-    ? refusal(`The authority ${name} is not available: ${error.message}`, error.retryAfterSeconds * 1000)
-    : refusal(`The authority ${name} issued no certificate: ${error.message}`, error.retryAfterMs);
+    ? refusal(`The authority ${name} is not available: ${error.message}`, { [name]: error.retryAfterSeconds * 1000 })
+    : refusal(
+        `The authority ${name} issued no certificate: ${error.message}`,
+        error.retryAfterMs === null ? {} : { [name]: error.retryAfterMs },
+      );
 
-/** Combines the refusals of several authorities. The next attempt may begin when the first of them permits it. */
-const combined = (refused: readonly Refusal[]): Refusal => {
-  const waits = refused.map(({ retryAfterMs }) => retryAfterMs ?? 0);
-  return refusal(refused.map(({ message }) => message).join(" "), Math.min(...waits) || null);
-};
+/** Combines the refusals of several authorities. */
+const combined = (refused: readonly Refusal[]): Refusal =>
+  refusal(
+    refused.map(({ message }) => message).join(" "),
+    Object.assign({}, ...refused.map(({ authorityDelaysMs }) => authorityDelaysMs)),
+  );
 
 const budgetMessage = ({ isOwn }: CertificateHost, registered: DomainName): string => {
   const limit = `Authorities limit the certificates for '${registered}' per week, and the orders that the platform permits are used up.`;
@@ -108,12 +115,15 @@ export class CertificateOrders {
       async function* (this: CertificateOrders) {
         const problem = recordsRefusal(host, yield* await this.#checkDns(wanted));
         if (problem !== undefined) return this.#fail(wanted, problem);
+        const authorities = this.#permitting(certificate);
+        // A correction of the clock may have prolonged the delays.
+        if (authorities.length === 0) return ok(undefined);
         const { key, order: begun } = yield* await store.next(host);
         const chain = yield* await store.chain(host);
         const reservation = this.#newReservation(wanted, certificate);
         const permittedAt = this.#continues(begun) ? undefined : yield* await this.#reservations.reserve(reservation);
         if (permittedAt !== undefined) return this.#postpone(wanted, reservation, permittedAt);
-        const attempt = { wanted, certificate, chain, key, begun, reservation };
+        const attempt = { wanted, certificate, chain, key, begun, reservation, authorities };
         const issued = yield* await this.#reservations.releaseAfter(reservation, () => this.#askAuthorities(attempt));
         return issued.kind === "refused" ? this.#fail(wanted, issued) : this.#complete(wanted, issued);
       }.bind(this),
@@ -170,6 +180,13 @@ export class CertificateOrders {
     return { order: { account, registeredDomain, kind: isValid(certificate, this.#now) ? "renewal" : "new" } };
   }
 
+  #permitting(certificate: HostCertificate): readonly CertificateAuthority[] {
+    const { authorities } = this.#deps.certificates;
+    const names = authorities.map(({ name }) => name);
+    const permitting = permittingAuthorities(certificate, names, this.#now);
+    return authorities.filter(({ name }) => permitting.includes(name));
+  }
+
   /** Returns whether an authority can continue the order, which the budget already counts. */
   #continues(begun: BegunOrder | null): boolean {
     return this.#deps.certificates.authorities.some(({ name }) => name === begun?.authority);
@@ -185,11 +202,11 @@ export class CertificateOrders {
       host,
     });
     const reason = budgetMessage(wanted, order.registeredDomain);
-    return this.#changeAttempt(wanted, ({ failures, orderFailures, authorityRetryAt }) => ({
+    return this.#changeAttempt(wanted, ({ failures, orderFailures, authorityDelays }) => ({
       failures,
       orderFailures,
       reason,
-      authorityRetryAt,
+      authorityDelays,
       nextAttemptAt: permittedAt,
     })).map(() => undefined);
   }
@@ -211,16 +228,15 @@ export class CertificateOrders {
    * Starts with the authority whose order can continue.
    */
   #askAuthorities(attempt: Attempt): ResultAsync<Issued, ControlPlaneError> {
-    const { wanted, begun, reservation } = attempt;
+    const { wanted, begun, reservation, authorities } = attempt;
     const continues = ({ name }: CertificateAuthority) => Number(name === begun?.authority);
     return safeTry(
       async function* (this: CertificateOrders) {
         const refused: Refusal[] = [];
-        const authorities = this.#deps.certificates.authorities;
         for (const authority of authorities.toSorted((one, other) => continues(other) - continues(one))) {
           if (!(yield* await this.#isWanted(wanted))) return ok<Issued>({ kind: "unwanted" });
           if (!continues(authority) && (yield* await this.#reservations.reserve(reservation)) !== undefined) {
-            refused.push(refusal(budgetMessage(wanted, reservation.order.registeredDomain), null));
+            refused.push(refusal(budgetMessage(wanted, reservation.order.registeredDomain), {}));
             break;
           }
           const chain = await this.#orderFrom(authority, attempt);

@@ -454,7 +454,7 @@ test("a server that restarts repeatedly does not repeat its failed orders", asyn
     await stop();
   }
   expect(first.requests).toHaveLength(9);
-  expect(rows.of(host).authorityRetryAt).not.toBeNull();
+  expect(Object.keys(JSON.parse(rows.of(host).authorityDelays))).toEqual([first.name]);
 });
 
 test("renews a certificate with a lifetime of hours before it expires", async () => {
@@ -834,5 +834,38 @@ test("a deployment shows why its host has no certificate, and when the next atte
   first.failure = () => undefined;
   await pass(platform, DAY_MS, 50);
   expect(await get()).not.toHaveProperty("certificate_problem");
+  await stop();
+});
+
+test("an authority that the operator adds issues the certificate during another authority's delay", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second, authorities, row } = platform;
+  await own();
+  first.failure = () => limited(7 * DAY_MS);
+  authorities.pop();
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect((await row()).detail).toContain("Next attempt at 2026-");
+  await stop();
+  authorities.push(second);
+  keep();
+  await pass(platform, 2 * MINUTE_MS);
+  expect([first.requests.length, second.orders.length]).toEqual([1, 1]);
+  expect((await row()).status).toBe("active");
+  await stop();
+});
+
+test("asks an authority only after its delay, while another one is asked again", async () => {
+  const platform = await start();
+  const { own, keep, stop, first, second } = platform;
+  await own();
+  first.failure = () => limited(DAY_MS);
+  second.failure = () => refused;
+  keep();
+  await pass(platform, 20 * HOUR_MS, 400);
+  expect(first.requests).toHaveLength(1);
+  expect(second.requests.length).toBeGreaterThan(5);
+  await pass(platform, 2 * DAY_MS, 400);
+  expect(first.requests.length).toBeGreaterThan(1);
   await stop();
 });

@@ -198,13 +198,27 @@ test.each([true, false])(
 test("the migration counts all earlier failures as those of orders", () => {
   {
     using db = openState(data);
-    fill(db).change(host, { failures: 3, orderFailures: 1 });
+    fill(db).change(host, { failures: 3, orderFailures: 1, nextAttemptAt: "2026-01-01T00:00:00Z" as never });
   }
   {
     using db = new DatabaseSync(join(data, "state.sqlite"));
-    // The format before the column, which is the tenth.
-    db.exec("ALTER TABLE certificates DROP COLUMN order_failures; PRAGMA user_version = 9");
+    // The ninth format.
+    db.exec(`
+      ALTER TABLE certificates DROP COLUMN order_failures;
+      ALTER TABLE certificates DROP COLUMN authority_delays;
+      ALTER TABLE certificates ADD COLUMN authority_retry_at TEXT;
+      UPDATE certificates SET authority_retry_at = next_attempt_at;
+      PRAGMA user_version = 9;
+    `);
   }
   using db = openState(data, { acceptState: true });
-  expect(new CertificateRows(db).of(host)).toMatchObject({ failures: 3, orderFailures: 3, chain: "chain" });
+  const rows = new CertificateRows(db);
+  expect(rows.of(host)).toMatchObject({
+    failures: 3,
+    orderFailures: 3,
+    chain: "chain",
+    nextAttemptAt: "2026-01-01T00:00:00Z",
+    authorityDelays: "{}",
+  });
+  expect(rows.accounts()).toHaveLength(1);
 });

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  type AttemptState,
   afterAdvice,
   afterFailure,
   afterOwnerCheck,
@@ -10,8 +11,11 @@ import {
   forNewOwner,
   type HostCertificate,
   isAdviceDue,
+  isDiscardable,
   isValid,
+  noFailures,
   orderDueAt,
+  permittingAuthorities,
   withCertificate,
   withoutCertificate,
 } from "../../../../core/domain/domains/certificate.ts";
@@ -44,10 +48,18 @@ const certificate: fc.Arbitrary<HostCertificate> = fc.record({
   reason: fc.option(fc.constant("The authority refused.")),
   // A correct clock never causes a pause between 8 and 30 days.
   nextAttemptAt: fc.option(moment.filter((one) => one <= at(7 * DAY) || one >= at(30 * DAY))),
-  authorityRetryAt: fc.constant(null),
+  authorityDelays: fc.constant({}),
 });
 
 const authorities = ["ca.test"];
+const refusal = (delayMs: number | null) => ({
+  message: "refused",
+  authorityDelaysMs: delayMs === null ? {} : { "ca.test": delayMs },
+  isOrder: true,
+});
+/** When the next order is due after failures. */
+const dueAfter = (state: AttemptState, names = authorities) =>
+  orderDueAt({ ...withoutCertificate(host), ...state }, names, now);
 
 const max = (one: Instant, other: Instant): Instant => (one > other ? one : other);
 
@@ -82,11 +94,7 @@ test("the most urgent hosts are those without a certificate, then those whose ce
 
 test("a pause or a delay of advice that began while the clock was a year ahead does not outlast the correction", () => {
   const ahead = at(365 * DAY);
-  const failed = afterFailure(
-    withoutCertificate(host),
-    { message: "refused", retryAfterMs: 7 * DAY, isOrder: true },
-    ahead,
-  );
+  const failed = afterFailure(withoutCertificate(host), refusal(7 * DAY), ahead);
   const without = { ...withoutCertificate(host), ...failed };
   expect(orderDueAt(without, authorities, ahead)).toBe(at(372 * DAY));
   expect(orderDueAt(without, authorities, now)).toBe(now);
@@ -97,11 +105,7 @@ test("a pause or a delay of advice that began while the clock was a year ahead d
 });
 
 test("a pause of a week is not cut short by a small correction of the clock", () => {
-  const failed = afterFailure(
-    withoutCertificate(host),
-    { message: "refused", retryAfterMs: 7 * DAY, isOrder: true },
-    now,
-  );
+  const failed = afterFailure(withoutCertificate(host), refusal(7 * DAY), now);
   const corrected = at(-30 * MINUTE);
   expect(orderDueAt({ ...withoutCertificate(host), ...failed }, authorities, corrected)).toBe(at(7 * DAY));
 });
@@ -109,9 +113,10 @@ test("a pause of a week is not cut short by a small correction of the clock", ()
 test("a failure delays the next attempt by 1 minute to 1 day, or up to a week if the authority asks for it", () => {
   fc.assert(
     fc.property(fc.nat(40), fc.option(fc.nat(30 * DAY)), fc.boolean(), (failures, retryAfterMs, isOrder) => {
-      const after = afterFailure({ failures, orderFailures: 0 }, { message: "refused", retryAfterMs, isOrder }, now);
+      const present = { ...noFailures, failures };
+      const after = afterFailure(present, { ...refusal(retryAfterMs), isOrder }, now);
       expect(after).toMatchObject({ failures: failures + 1, orderFailures: Number(isOrder), reason: "refused" });
-      const delay = millisOf(after.nextAttemptAt as Instant) - millisOf(now);
+      const delay = millisOf(dueAfter(after)) - millisOf(now);
       const asked = Math.min(retryAfterMs ?? 0, 7 * DAY);
       expect(delay).toBeGreaterThanOrEqual(Math.max(retryLimits.firstMs, asked));
       expect(delay).toBeLessThanOrEqual(Math.max(retryLimits.longestMs, asked));
@@ -145,37 +150,56 @@ test("without advice, the plan stays the same, and the next request follows late
 test("a check by the owner never extends the pause, and a delay that an authority requires remains", () => {
   fc.assert(
     fc.property(fc.nat(30), fc.option(fc.nat(30 * DAY)), fc.boolean(), (failures, retryAfterMs, wasCorrected) => {
-      const failure = { message: "refused", retryAfterMs, isOrder: true };
-      const failed = afterFailure({ failures, orderFailures: failures }, failure, now);
+      const present = { ...noFailures, failures, orderFailures: failures };
+      const failed = afterFailure(present, refusal(retryAfterMs), now);
+      const { authorityDelays } = failed;
       const checked = afterOwnerCheck({ ...withoutCertificate(host), ...failed }, wasCorrected);
       expect(afterOwnerCheck({ ...withoutCertificate(host), ...checked }, false)).toEqual(checked);
-      const [before, after] = [failed.nextAttemptAt as Instant, checked.nextAttemptAt ?? now];
-      expect(after <= before).toBe(true);
+      const before = failed.nextAttemptAt as Instant;
       const own = wasCorrected ? now : at(Math.min(8 * MINUTE, millisOf(before) - millisOf(now)));
-      const required = failed.authorityRetryAt ?? now;
-      if (before > required) expect(after).toBe(max(own, required));
-      else expect(after).toBe(required);
-      expect(forNewOwner({ ...withoutCertificate(host), ...failed })).toEqual({
-        failures: 0,
-        orderFailures: 0,
-        reason: null,
-        nextAttemptAt: failed.authorityRetryAt,
-        authorityRetryAt: failed.authorityRetryAt,
-      });
+      expect(dueAfter(checked)).toBe(max(own, authorityDelays["ca.test"] ?? now));
+      expect(forNewOwner({ ...withoutCertificate(host), ...failed })).toEqual({ ...noFailures, authorityDelays });
     }),
   );
 });
 
-const dnsFailure = { message: "no records", retryAfterMs: null, isOrder: false };
-const orderFailure = { message: "refused", retryAfterMs: null, isOrder: true };
+test("the delay of an authority delays neither orders at another one nor their pauses", () => {
+  fc.assert(
+    fc.property(fc.nat(20), fc.nat(7 * DAY), fc.nat(7 * DAY), (failures, one, other) => {
+      const failed = afterFailure({ ...noFailures, failures }, refusal(one), now);
+      const own = failed.nextAttemptAt as Instant;
+      expect(dueAfter(failed, ["ca.test", "other.test"])).toBe(own);
+      expect(dueAfter(failed, ["ca.test"])).toBe(max(own, at(one)));
+      const again = afterFailure(failed, { ...refusal(null), authorityDelaysMs: { "other.test": other } }, now);
+      expect(dueAfter(again, ["ca.test", "other.test"])).toBe(
+        max(again.nextAttemptAt as Instant, at(Math.min(one, other))),
+      );
+      const permitting = permittingAuthorities(again, ["ca.test", "other.test", "third.test"], at(3 * DAY));
+      expect(permitting).toEqual([
+        ...(one <= 3 * DAY ? ["ca.test"] : []),
+        ...(other <= 3 * DAY ? ["other.test"] : []),
+        "third.test",
+      ]);
+    }),
+  );
+});
+
+test("the certificate of an unused host is kept until the delay of each authority ends", () => {
+  const failed = afterFailure(noFailures, refusal(DAY), now);
+  const unused = { ...withoutCertificate(host), ...failed };
+  expect([0, DAY - 1, DAY].map((millis) => isDiscardable(unused, at(millis)))).toEqual([false, false, true]);
+});
+
+const dnsFailure = { message: "no records", authorityDelaysMs: {}, isOrder: false };
+const orderFailure = refusal(null);
 
 test("a start ends the pause after failures that asked no authority, but not a delay that an authority requires", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 30 }), fc.option(moment), (failures, authorityRetryAt) => {
-      const failed = afterFailure({ failures, orderFailures: 0 }, dnsFailure, now);
-      const started = afterStart({ ...withoutCertificate(host), ...failed, authorityRetryAt });
-      const next = authorityRetryAt;
-      expect(started).toEqual({ ...failed, failures: 0, authorityRetryAt, nextAttemptAt: next });
+    fc.property(fc.integer({ min: 1, max: 30 }), moment, (failures, until) => {
+      const failed = afterFailure({ ...noFailures, failures }, dnsFailure, now);
+      const authorityDelays = { "ca.test": until };
+      const started = afterStart({ ...withoutCertificate(host), ...failed, authorityDelays });
+      expect(started).toEqual({ ...failed, failures: 0, authorityDelays, nextAttemptAt: null });
     }),
   );
 });
@@ -208,7 +232,7 @@ test("repeated starts keep a growing pause between failed orders", () => {
 test("a domain is active only with correct records and a valid certificate, and the detail has the reason", () => {
   fc.assert(
     fc.property(certificate, fc.constantFrom(...domainStatuses), (one, status) => {
-      const view = withCertificate({ status, detail: "As checked." }, one, now);
+      const view = withCertificate({ status, detail: "As checked." }, one, authorities, now);
       expect(view.status === "active").toBe(status === "active" && isValid(one, now) && one.reason === null);
       if (status === "pending") expect(view).toEqual({ status, detail: "As checked." });
       else if (one.life === null) expect(view.status).toBe("pending");

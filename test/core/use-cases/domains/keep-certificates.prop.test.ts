@@ -83,7 +83,7 @@ const start = async (failures: number) => {
     orderFailures: failures,
     reason,
     nextAttemptAt: plusMillis(clock.now(), -1),
-    authorityRetryAt: null,
+    authorityDelays: {},
   };
   (await certificates.changeAttempt(DOMAIN, () => attempt))._unsafeUnwrap();
   const takeOver = () => controlPlane.addDomain(principal("other"), { domain: DOMAIN, name: "theirs" });
