@@ -24,7 +24,7 @@ import { Leftovers } from "./data-folder/leftovers.ts";
 import { ReadOnlyFile } from "./data-folder/read-only-file.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
-import { createAuthorities } from "./domains/authorities.ts";
+import { createAuthorities, nameAuthorities } from "./domains/authorities.ts";
 import { discardLostKeys, LocalCertificates } from "./domains/certificate-store.ts";
 import { LocalDomains } from "./domains/domain-store.ts";
 import { challengeTypesOf, localTarget, orderedBelow } from "./domains/settings.ts";
@@ -193,6 +193,7 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   const capabilities = localCapabilities(config, chosen, toolchain, target);
   const certificateRows = new CertificateRows(db);
   discardLostKeys(certificateRows, cipher, logger);
+  nameAuthorities(config.acmeDirectory, certificateRows);
   const certificates = new LocalCertificates({
     rows: certificateRows,
     domains: new DomainRows(db),

@@ -5,6 +5,7 @@ import type { CertificateAuthority, OrderFailed } from "../../../core/ports/cert
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type ResultAsync, safeTry } from "../../../core/result.ts";
 import { Account, type AccountSettings, type AccountStore } from "./account.ts";
+import { authorityName } from "./authority-name.ts";
 import { directoryReader } from "./directory.ts";
 import { createAcmeHttp, retryAfterOf } from "./http.ts";
 import { Orders } from "./order.ts";
@@ -45,7 +46,7 @@ const ofPort = <T>(result: ResultAsync<T, AcmeFailure>): ResultAsync<T, OrderFai
 export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, logger }: AcmeDeps): AcmeAuthority => {
   if (!isSafeOrigin(settings.directory))
     throw new Error(`The directory '${settings.directory}' is not an HTTPS URL. Pass the URL of an ACME directory.`);
-  const name = new URL(settings.directory).host;
+  const name = authorityName(settings.directory);
   const http = createAcmeHttp(name, settings.ca);
   const directory = directoryReader(name, settings.directory, { http, clock });
   const base = { http, directory, clock };

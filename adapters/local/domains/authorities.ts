@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";
 import { type AcmeAuthority, type AcmeSettings, createAcmeAuthority } from "../../acme/domains/authority.ts";
+import { authorityName } from "../../acme/domains/authority-name.ts";
 import type { SecretCipher } from "../secrets/secret-cipher.ts";
 import type { CertificateRows } from "../state/certificates.ts";
 import { guardState } from "../state/database.ts";
@@ -68,6 +69,18 @@ const externalAccountOf = ({ acmeEabKid, acmeEabKeyFile }: DomainSettings): Acme
 };
 
 /**
+ * Replaces the names that earlier versions stored: they named each authority after the host of its directory. Of several
+ * directories on a host, the first one gets its certificates and orders.
+ */
+export const nameAuthorities = (directories: readonly string[], rows: CertificateRows): void => {
+  const known = [...directories, ...rows.accounts().map(({ directory }) => directory)].map(authorityName);
+  for (const directory of directories) {
+    const { host } = new URL(directory);
+    if (!known.includes(host)) rows.renameAuthority(host, authorityName(directory));
+  }
+};
+
+/**
  * Throws an `Error` if a file of the settings cannot be used, or if only one of the two settings of an external account
  * is set. The caller must close the authorities.
  */
@@ -78,7 +91,10 @@ export const createAuthorities = (
   const { acmeEmail, acmeDirectory, acmeCa, acmeProfile } = settings;
   const ca = acmeCa === undefined ? undefined : readAuthorityCertificates(acmeCa);
   const externalAccount = externalAccountOf(settings);
-  return acmeDirectory.map((directory) =>
+  const isRepeated = (directory: string, index: number) =>
+    acmeDirectory.findIndex((one) => authorityName(one) === authorityName(directory)) < index;
+  const directories = acmeDirectory.filter((directory, index) => !isRepeated(directory, index));
+  return directories.map((directory) =>
     createAcmeAuthority(
       { directory, ca, profile: acmeProfile, acceptTerms: true, email: acmeEmail, externalAccount },
       { accounts: accountsAt(directory, deps), clock, logger },

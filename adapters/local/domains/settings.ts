@@ -8,6 +8,7 @@ import { isSafeOrigin } from "../../../core/domain/accounts/safe-origin.ts";
 import type { DomainTarget } from "../../../core/domain/domains/dns-records.ts";
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { Challenge } from "../../../core/ports/certificate-authority.ts";
+import { authorityName } from "../../acme/domains/authority-name.ts";
 import { isPublicAddress } from "../../shared/domains/public-address.ts";
 import { type Domain, readDomain } from "../ingress/domain.ts";
 
@@ -176,5 +177,5 @@ export const domainsFeature = (settings: DomainSettings, target: DomainTarget): 
   const problem = addressProblem(settings, target);
   return problem !== undefined
     ? missing(problem)
-    : offered(`with certificates from ${settings.acmeDirectory.map((url) => new URL(url).host).join(", ")}`);
+    : offered(`with certificates from ${[...new Set(settings.acmeDirectory.map(authorityName))].join(", ")}`);
 };

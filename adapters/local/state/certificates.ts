@@ -175,6 +175,12 @@ export class CertificateRows {
     this.#db.prepare("DELETE FROM certificates WHERE host = ?").run(host);
   }
 
+  /** Replaces the name of an authority in all rows. */
+  renameAuthority(from: string, to: string): void {
+    for (const column of [COLUMNS.authority, COLUMNS.nextAuthority])
+      this.#db.prepare(`UPDATE certificates SET ${column} = ? WHERE ${column} = ?`).run(to, from);
+  }
+
   /** Returns the published challenges. */
   challenges(): Challenge[] {
     const published =
