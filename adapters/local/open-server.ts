@@ -24,7 +24,7 @@ import { Leftovers } from "./data-folder/leftovers.ts";
 import { ReadOnlyFile } from "./data-folder/read-only-file.ts";
 import { endInterruptedDeploys, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/service-platform.ts";
-import { createAuthorities, nameAuthorities } from "./domains/authorities.ts";
+import { createAuthorities, nameAuthorities, updateEmails } from "./domains/authorities.ts";
 import { discardLostKeys, LocalCertificates } from "./domains/certificate-store.ts";
 import { LocalDomains } from "./domains/domain-store.ts";
 import { challengeTypesOf, localTarget, orderedBelow } from "./domains/settings.ts";
@@ -206,6 +206,12 @@ export const openServer = async (options: ServerOptions): Promise<LocalProvider>
   });
   const authorities = createAuthorities(config, { rows: certificateRows, cipher, clock, logger });
   stack.defer(async () => void (await Promise.all(authorities.map((authority) => authority.close()))));
+  const stopped = new AbortController();
+  const updated = updateEmails(authorities, { clock, logger, signal: stopped.signal });
+  stack.defer(async () => {
+    stopped.abort();
+    await updated;
+  });
   const domains: DomainPorts = {
     store: new LocalDomains({ db, engine, proofKey: settings.get("storage_key") as string, ids }),
     dns: createAuthoritativeDns({ server: config.dnsServer, clock }),

@@ -26,6 +26,8 @@ export interface StoredAccount {
   readonly url: string | null;
   /** The new key of a key change that the authority may or may not have received; null if no change is pending. */
   readonly nextKey: string | null;
+  /** The e-mail address that the authority has; absent if it is not known. */
+  readonly email?: string | undefined;
 }
 
 /** Stores the account of one authority. */
@@ -85,13 +87,15 @@ const missingSetting = (settings: AccountSettings, { meta }: Directory): AcmePro
   return undefined;
 };
 
+const contactOf = (email: string): readonly string[] => [`mailto:${email}`];
+
 const registration = (
   { email, externalAccount }: AccountSettings,
   { meta, newAccount }: Directory,
   signer: Signer,
 ): object => ({
   ...(meta.termsOfService === undefined ? {} : { termsOfServiceAgreed: true }),
-  ...(email === undefined ? {} : { contact: [`mailto:${email}`] }),
+  ...(email === undefined ? {} : { contact: contactOf(email) }),
   ...(externalAccount === undefined ? {} : { externalAccountBinding: bindingOf(signer, newAccount, externalAccount) }),
 });
 
@@ -163,6 +167,34 @@ export class Account {
     );
   }
 
+  /**
+   * Sends the e-mail address of the settings if the authority may have a different one: RFC 8555, section 7.3.2. Does
+   * nothing if there is no account, because the registration contains the address.
+   */
+  updateEmail(options?: CallOptions): ResultAsync<void, AcmeFailure> {
+    const { requests, store } = this.#deps;
+    const { email } = this.#settings;
+    return safeTry(
+      async function* (this: Account) {
+        const known = yield* store.read();
+        if (email === undefined || known === null || known.url === null || known.email === email) return ok(undefined);
+        const found = yield* this.#registered(options);
+        const { url } = found.signer;
+        const updated = await requests.post(url, { contact: contactOf(email) }, found.signer, options);
+        if (updated.isErr() && isUnknownAccount(updated.error)) {
+          yield* this.#registerAgain(found, options);
+          return ok(undefined);
+        }
+        if (updated.isErr()) return err<void, AcmeFailure>(updated.error);
+        yield* store.write({ ...found.stored, email });
+        // The next request reads the stored account.
+        this.#current = undefined;
+        this.#deps.logger.info("changed the e-mail address at a certificate authority", { authority: this.#authority });
+        return ok(undefined);
+      }.bind(this),
+    );
+  }
+
   #registered(options?: CallOptions): ResultAsync<Registered, AcmeFailure> {
     return this.#current === undefined ? this.#remember(() => this.#load(options)) : new ResultAsync(this.#current);
   }
@@ -208,9 +240,9 @@ export class Account {
     return safeTry(
       async function* (this: Account) {
         if (stored.nextKey === null) return ok<StoredAccount, AcmeFailure>(stored);
-        const url = await this.#post(signerOf(stored.nextKey, null), { onlyReturnExisting: true }, options);
-        if (url.isErr() && !isUnknownAccount(url.error)) return err(url.error);
-        const chosen = { ...stored, key: url.isOk() ? stored.nextKey : stored.key, nextKey: null };
+        const found = await this.#post(signerOf(stored.nextKey, null), { onlyReturnExisting: true }, options);
+        if (found.isErr() && !isUnknownAccount(found.error)) return err(found.error);
+        const chosen = { ...stored, key: found.isOk() ? stored.nextKey : stored.key, nextKey: null };
         yield* this.#deps.store.write(chosen);
         return ok(chosen);
       }.bind(this),
@@ -226,9 +258,9 @@ export class Account {
         const found = yield* directory(options);
         const missing = missingSetting(this.#settings, found);
         if (missing !== undefined) return err(missing);
-        // If the key has an account, the authority returns that account.
-        const url = yield* this.#post(signer, registration(this.#settings, found, signer), options);
-        const complete = { ...stored, url };
+        const { url, isNew } = yield* this.#post(signer, registration(this.#settings, found, signer), options);
+        // If the key has an account, the authority returns that account, and ignores the e-mail address.
+        const complete = { ...stored, url, email: isNew ? this.#settings.email : undefined };
         yield* store.write(complete);
         logger.info("registered an account at a certificate authority", { authority: this.#authority, url });
         return ok({ stored: complete, signer: { ...signer, url } });
@@ -236,14 +268,20 @@ export class Account {
     );
   }
 
-  /** Sends a request about the account of a key. Returns the URL of the account. */
-  #post(signer: Signer, payload: object, options?: CallOptions): ResultAsync<string, AcmeFailure> {
+  /** Sends a request about the account of a key. Returns the URL of the account, and whether the request created it. */
+  #post(
+    signer: Signer,
+    payload: object,
+    options?: CallOptions,
+  ): ResultAsync<{ readonly url: string; readonly isNew: boolean }, AcmeFailure> {
     const { requests, directory } = this.#deps;
     return directory(options)
       .andThen(({ newAccount: url }) => requests.post(url, payload, signer, options))
       .andThen((response) => {
         const url = response.header("location");
-        return url === undefined ? err(malformedResponse(this.#authority, "an account without a URL")) : ok(url);
+        return url === undefined
+          ? err(malformedResponse(this.#authority, "an account without a URL"))
+          : ok({ url, isNew: response.status === 201 });
       });
   }
 }

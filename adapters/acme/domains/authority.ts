@@ -35,6 +35,8 @@ export interface AcmeAuthority extends CertificateAuthority {
    * which key the authority has.
    */
   changeKey(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
+  /** Sends the e-mail address of the settings, unless the authority has it or there is no account. */
+  updateEmail(options?: CallOptions): ResultAsync<void, OrderFailed | Unavailable>;
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -72,6 +74,7 @@ export const createAcmeAuthority = (settings: AcmeSettings, { accounts, clock, l
         return ok(adviceOf(found, retryAfterOf(response, clock.now()), clock.now()));
       }),
     changeKey: (options) => ofPort(account.changeKey(options)),
+    updateEmail: (options) => ofPort(account.updateEmail(options)),
     close: () => http.close(),
   };
 };

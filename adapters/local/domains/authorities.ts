@@ -1,6 +1,7 @@
 /** The certificate authorities that the settings name. The state stores the accounts there, with encrypted keys. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { MAX_AUTHORITY_DELAY_MS } from "../../../core/domain/domains/renewal.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import type { AccountStore, StoredAccount } from "../../acme/domains/account.ts";
 import { type AcmeAuthority, type AcmeSettings, createAcmeAuthority } from "../../acme/domains/authority.ts";
@@ -15,7 +16,7 @@ interface AccountDeps {
   readonly cipher: SecretCipher;
 }
 
-type Keys = Pick<StoredAccount, "key" | "nextKey">;
+type Sealed = Omit<StoredAccount, "url">;
 
 const accountsAt = (directory: string, { rows, cipher }: AccountDeps): AccountStore => {
   const id = { kind: "authority", name: directory } as const;
@@ -24,12 +25,12 @@ const accountsAt = (directory: string, { rows, cipher }: AccountDeps): AccountSt
       guardState(() => {
         const row = rows.account(directory);
         const keys = row === undefined ? undefined : cipher.openPrivateKey(id, row.key);
-        return row === undefined || keys === undefined ? null : { ...(JSON.parse(keys) as Keys), url: row.url };
+        return row === undefined || keys === undefined ? null : { ...(JSON.parse(keys) as Sealed), url: row.url };
       }),
-    write: ({ key, nextKey, url }) =>
+    write: ({ url, ...account }) =>
       guardState(() => {
-        const keys: Keys = { key, nextKey };
-        rows.putAccount({ directory, key: cipher.sealPrivateKey(id, JSON.stringify(keys)), url });
+        const sealed: Sealed = account;
+        rows.putAccount({ directory, key: cipher.sealPrivateKey(id, JSON.stringify(sealed)), url });
       }),
   };
 };
@@ -100,4 +101,33 @@ export const createAuthorities = (
       { accounts: accountsAt(directory, deps), clock, logger },
     ),
   );
+};
+
+/** The minimum pause after an authority did not respond, in milliseconds. */
+const UPDATE_RETRY_MS = 60 * 60_000;
+
+/**
+ * Sends a changed `--acme-email` to the authorities. Retries while an authority is not available or limits the requests.
+ * If an authority refuses the address, the next start tries again. Resolves when no retry remains, or after the signal
+ * aborts.
+ */
+export const updateEmails = async (
+  authorities: readonly Pick<AcmeAuthority, "name" | "updateEmail">[],
+  { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<void> => {
+  const update = async ({ name, updateEmail }: (typeof authorities)[number]): Promise<void> => {
+    while (!signal.aborted) {
+      const updated = await updateEmail({ signal });
+      if (updated.isOk() || signal.aborted) return;
+      const { error } = updated;
+      logger.warn("could not change the e-mail address at a certificate authority", {
+        authority: name,
+        reason: error.message,
+      });
+      const delayMs = error.kind === "unavailable" ? error.retryAfterSeconds * 1000 : error.retryAfterMs;
+      if (delayMs === null) return;
+      await clock.sleep(Math.min(Math.max(UPDATE_RETRY_MS, delayMs), MAX_AUTHORITY_DELAY_MS), signal);
+    }
+  };
+  await Promise.all(authorities.map(update));
 };

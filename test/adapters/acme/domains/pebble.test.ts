@@ -212,7 +212,7 @@ test("replaces the account's key, even after an interruption hid the outcome", a
   const before = accounts.writes.at(-1) as StoredAccount;
   await expectOk(authority.changeKey());
   const after = accounts.writes.at(-1) as StoredAccount;
-  expect(after).toEqual({ key: expect.not.stringContaining(before.key), url: before.url, nextKey: null });
+  expect(after).toEqual({ ...before, key: expect.not.stringContaining(before.key) });
   await expectOk(authority.order(requestFor(responder)));
 
   // The authority has the new key, and the store still has both.
@@ -226,6 +226,51 @@ test("replaces the account's key, even after an interruption hid the outcome", a
   await expectOk(unsent.write({ ...after, nextKey: newKey() }));
   await expectOk(opened.authority({}, unsent).order(requestFor(responder)));
   expect(unsent.writes.at(-1)).toEqual(after);
+});
+
+test("sends a changed e-mail address once, also after an outage, and to an account of an earlier version", async (context) => {
+  needs(context, "pebble");
+  await using opened = await open();
+  const { accounts, responder } = opened;
+  const contactOf = async () => JSON.parse(await postSigned(opened, accounts.writes.at(-1)?.url as string)).contact;
+  const unregistered = opened.authority({}, accountStore());
+  await expectOk(unregistered.updateEmail());
+  await expectOk(opened.authority().order(requestFor(responder)));
+  const registered = accounts.writes.at(-1) as StoredAccount;
+  expect(registered.email).toBe("admin@acme.example");
+  const writes = accounts.writes.length;
+  await expectOk(opened.authority().updateEmail());
+  expect(accounts.writes).toHaveLength(writes);
+  const changed = opened.authority({ email: "ops@acme.example" });
+  await expectOk(changed.updateEmail());
+  expect(await contactOf()).toEqual(["mailto:ops@acme.example"]);
+  expect(accounts.writes.at(-1)).toEqual({ ...registered, email: "ops@acme.example" });
+  await expectOk(changed.updateEmail());
+  expect(accounts.writes).toHaveLength(writes + 1);
+  await expectOk(changed.order(requestFor(responder)));
+  const { email: _, ...earlier } = registered;
+  await expectOk(accounts.write(earlier));
+  await expectOk(opened.authority().updateEmail());
+  expect(await contactOf()).toEqual(["mailto:admin@acme.example"]);
+  const refused = await expectError(opened.authority({ email: "not-an-address" }).updateEmail());
+  expect(refused).toMatchObject({ kind: "order_failed", retryAfterMs: null });
+  await opened.pebble.stop();
+  expect((await expectError(changed.updateEmail())).kind).toBe("unavailable");
+  expect(accounts.writes.at(-1)).toEqual(registered);
+});
+
+test("registers again, with the changed e-mail address, if the authority lost the account", async (context) => {
+  needs(context, "pebble");
+  await using first = await open();
+  await expectOk(first.authority().order(requestFor(first.responder)));
+  await using second = await open();
+  const { origin } = new URL(second.pebble.directory);
+  const known = first.accounts.writes.at(-1) as StoredAccount;
+  await expectOk(second.accounts.write({ ...known, url: `${origin}/my-account/feedbeef` }));
+  await expectOk(second.authority({ email: "ops@acme.example" }).updateEmail());
+  const url = second.accounts.writes.at(-1)?.url as string;
+  expect(JSON.parse(await postSigned(second, url)).contact).toEqual(["mailto:ops@acme.example"]);
+  expect(second.accounts.writes.at(-1)).toMatchObject({ key: known.key, email: "ops@acme.example" });
 });
 
 test("another client continues an interrupted order", async (context) => {

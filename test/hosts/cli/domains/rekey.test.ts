@@ -79,14 +79,14 @@ test("replaces the key of each account, and discards an account whose key the au
   });
   const after = await withAccount(async ({ authority, read, write }) => {
     const replaced = read();
-    expect(replaced).toEqual({ key: expect.any(String), nextKey: null, url: before.url });
+    expect(replaced).toEqual({ ...before, key: expect.any(String) });
     expect(replaced.key).not.toBe(before.key);
     // A kill after the authority has accepted the new key.
-    write({ key: before.key, nextKey: replaced.key });
+    write({ ...before, nextKey: replaced.key });
     (await order(authority))._unsafeUnwrap();
     expect(read()).toEqual(replaced);
     // A restored backup.
-    write({ key: before.key, nextKey: null });
+    write(before);
     return replaced;
   });
 
