@@ -180,8 +180,8 @@ test("resolves only a few names of servers without an address, also in a chain o
 
 /** With a timeout that concurrent lookups on a busy machine do not reach. */
 const startPatient = async () => {
-  const { dns, close } = await start(true, 10_000);
-  return { dns, [Symbol.asyncDispose]: close };
+  const { close, ...started } = await start(true, 10_000);
+  return { ...started, [Symbol.asyncDispose]: close };
 };
 
 test("more lookups than the limit wait for the others", async () => {
@@ -189,6 +189,32 @@ test("more lookups than the limit wait for the others", async () => {
   const names = Array.from({ length: 90 }, (_, n) => `a${n}.example.com`);
   const results = await Promise.all(names.map((name) => patient.dns.resolve(name, "A")));
   expect(results.filter((one) => one.isErr())).toEqual([]);
+});
+
+test("refuses lookups while too many wait, but keeps places for reserved lookups", async () => {
+  await using patient = await startPatient();
+  patient.recursive.behavior = () => "silent";
+  const ending = new AbortController();
+  const started: Promise<unknown>[] = [];
+  const failures: (Unavailable | RateLimited)[] = [];
+  const lookUp = (count: number, isReserved: boolean) => {
+    for (let n = 0; n < count; n++) {
+      // Each registered domain has its own limit on lookups per minute.
+      const lookup = patient.dns.resolve(`${started.length}.test`, "A", { isReserved, signal: ending.signal });
+      started.push(Promise.resolve(lookup).then((one) => one.isErr() && failures.push(one.error)));
+    }
+  };
+  const refusals = () => failures.filter(({ kind }) => kind === "rate_limited");
+  // 50 run, and 400 wait.
+  lookUp(451, false);
+  await new Promise(setImmediate);
+  expect(refusals()).toMatchObject([{ message: "Too many DNS lookups of '450.test'. Try again in 1 s." }]);
+  lookUp(101, true);
+  await new Promise(setImmediate);
+  expect(refusals()).toHaveLength(2);
+  ending.abort();
+  await Promise.all(started);
+  expect(refusals()).toHaveLength(2);
 });
 
 test("servers may have private addresses only if the operator's resolver has one", () => {
