@@ -76,8 +76,11 @@ export interface ExpectedRecords {
   readonly authorities: readonly string[];
 }
 
-/** The maximum number of wrong addresses in a message. A domain can have thousands, and the store keeps the message. */
-const MAX_WRONG_ADDRESSES = 5;
+/**
+ * The maximum number of addresses of each kind in a message. A domain can have thousands, and a load balancer more than
+ * a hundred. The store keeps the message.
+ */
+const MAX_LISTED_ADDRESSES = 5;
 
 const listed = (values: readonly string[], max = values.length): string => {
   const shown = values.slice(0, max).map((one) => `'${one}'`);
@@ -113,7 +116,7 @@ const addressProblem = (
   const foreign = found.filter((address) => !known.has(canonical(address)));
   return foreign.length === 0
     ? undefined
-    : `'${domain}' points to ${listed(foreign, MAX_WRONG_ADDRESSES)}, but must point only to ${listed(expected)}. Correct the address records, and turn off proxying at your DNS provider.`;
+    : `'${domain}' points to ${listed(foreign, MAX_LISTED_ADDRESSES)}, but must point only to ${listed(expected, MAX_LISTED_ADDRESSES)}. Correct the address records, and turn off proxying at your DNS provider.`;
 };
 
 /** Returns the authority that a CAA record permits: `""` for none, undefined if the record restricts nothing. */

@@ -22,7 +22,13 @@ export const createFakeDns = (balancers: number) => {
     if (alias !== undefined) return resolve(alias.value, type);
     return own.filter((one) => one.type === type).map(({ value }) => value);
   };
-  const resolver: DnsResolver = { resolve: (name, type) => okAsync(resolve(name, type)) };
+  let responses = 0;
+  /** Like Elastic Load Balancing, returns a different selection of 8 records in each response. */
+  const selected = (values: readonly string[]): readonly string[] => {
+    const first = 8 * responses++;
+    return values.length <= 8 ? values : values.map((_, n) => values[(first + n) % values.length] ?? "").slice(0, 8);
+  };
+  const resolver: DnsResolver = { resolve: (name, type) => okAsync(selected(resolve(name, type))) };
   return {
     resolver,
     /** Adds records, such as the `records` of a domain. */
