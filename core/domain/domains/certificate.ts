@@ -3,7 +3,7 @@ import { type Instant, plusMillis, timestampOf } from "../wire/instant.ts";
 import { isFromFastClock } from "./clock-correction.ts";
 import type { CustomDomain, DomainStatus } from "./domain.ts";
 import type { DomainName } from "./domain-name.ts";
-import { orderLimits } from "./order-budget.ts";
+import { type CertificateOrder, orderLimits } from "./order-budget.ts";
 import {
   CHECKED_FAILURES,
   MAX_AUTHORITY_DELAY_MS,
@@ -84,6 +84,12 @@ export const withoutCertificate = (host: DomainName): HostCertificate => ({
 /** Returns whether a host has a certificate that has not expired. */
 export const isValid = ({ life }: Pick<HostCertificate, "life">, now: Instant): boolean =>
   life !== null && now < life.end;
+
+/** Returns how the budget counts the next order. */
+export const orderKindOf = (certificate: Pick<HostCertificate, "life">, now: Instant): CertificateOrder["kind"] => {
+  if (certificate.life === null) return "new";
+  return isValid(certificate, now) ? "renewal" : "replacement";
+};
 
 const later = (one: Instant, other: Instant | null): Instant => (other !== null && other > one ? other : one);
 

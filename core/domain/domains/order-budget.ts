@@ -3,7 +3,9 @@
  * accounts of the platform. The budget reserves a part of the limit for renewals, so that new domains cannot cause a
  * certificate to expire. Renewals may also use the share that new orders leave unused, so that no certificate expires
  * while the limit has room. The budget limits the new orders of each account, so that one account cannot use up the
- * rest. The requests to services that renew certificates themselves have a budget of their own.
+ * rest. It limits the replacements of expired certificates separately, because an account that has used up its new orders
+ * must still be able to serve its domains again. Requests to services that renew certificates themselves have a separate
+ * budget.
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
@@ -14,8 +16,8 @@ import type { DomainName } from "./domain-name.ts";
 export interface CertificateOrder {
   readonly account: AccountId;
   readonly registeredDomain: DomainName;
-  /** `renewal`: replaces a certificate for the same domain that is still valid. */
-  readonly kind: "new" | "renewal";
+  /** Whether the order replaces a certificate for the same domain: `renewal` for a valid one, `replacement` otherwise. */
+  readonly kind: "new" | "renewal" | "replacement";
   readonly at: Instant;
 }
 
@@ -31,6 +33,11 @@ export interface OrderLimits {
   readonly newOrders: number;
   /** New orders of one account. At most `newOrders`. */
   readonly newOrdersPerAccount: number;
+  /**
+   * Replacements of one account. They may use the reserve, and the owner of a domain can make them fail repeatedly. Less
+   * than `orders`, so that the replacements of one account leave orders for the others.
+   */
+  readonly replacementsPerAccount: number;
 }
 
 /** The default limits. */
@@ -39,6 +46,7 @@ export const orderLimits: OrderLimits = {
   orders: 50,
   newOrders: 25,
   newOrdersPerAccount: 10,
+  replacementsPerAccount: 25,
 };
 
 /**
@@ -75,13 +83,13 @@ export const orderPermittedAt = (
   );
   const total = freeAt(all, limits.orders, limits, order.at);
   if (order.kind === "renewal") return total;
-  const created = all.filter(({ kind }) => kind === "new");
-  const own = created.filter(({ account }) => account === order.account);
-  const free = [
-    total,
-    freeAt(created, limits.newOrders, limits, order.at),
-    freeAt(own, limits.newOrdersPerAccount, limits, order.at),
-  ].filter((one) => one !== undefined);
+  const alike = all.filter(({ kind }) => kind === order.kind);
+  const own = alike.filter(({ account }) => account === order.account);
+  const limited =
+    order.kind === "new"
+      ? [freeAt(alike, limits.newOrders, limits, order.at), freeAt(own, limits.newOrdersPerAccount, limits, order.at)]
+      : [freeAt(own, limits.replacementsPerAccount, limits, order.at)];
+  const free = [total, ...limited].filter((one) => one !== undefined);
   return free.sort((a, b) => (a < b ? 1 : -1))[0];
 };
 

@@ -7,7 +7,7 @@ import {
   type AttemptState,
   afterFailure,
   type HostCertificate,
-  isValid,
+  orderKindOf,
   permittingAuthorities,
 } from "../../domain/domains/certificate.ts";
 import { afterCheck, type CheckOutcome } from "../../domain/domains/domain-check.ts";
@@ -177,7 +177,7 @@ export class CertificateOrders {
 
   #newReservation({ host, account }: CertificateHost, certificate: HostCertificate): Reservation {
     const registeredDomain = this.#deps.domains.registeredDomain(host) ?? host;
-    return { order: { account, registeredDomain, kind: isValid(certificate, this.#now) ? "renewal" : "new" } };
+    return { order: { account, registeredDomain, kind: orderKindOf(certificate, this.#now) } };
   }
 
   #permitting(certificate: HostCertificate): readonly CertificateAuthority[] {

@@ -313,6 +313,24 @@ test("limits the new orders of a registered domain and account", async () => {
   await stop();
 });
 
+test("replaces expired certificates beyond the limit of new orders, and places a new order afterwards", async () => {
+  const platform = await start(1, HOUR_MS);
+  const { own, keep, stop, first, rows, clock } = platform;
+  const notBefore = timestampOf(plusMillis(clock.now(), -90 * DAY_MS));
+  const notAfter = timestampOf(plusMillis(clock.now(), -DAY_MS));
+  for (let n = 0; n < 12; n++) {
+    await own(`a${n}.example.com`);
+    rows.change(`a${n}.example.com` as DomainName, { chain: "chain", notBefore, notAfter, authority: "old.test" });
+  }
+  keep();
+  await pass(platform, MINUTE_MS);
+  expect(first.orders).toHaveLength(12);
+  await own("new.example.com");
+  await pass(platform, 2 * HOUR_MS);
+  expect(rows.orders().map(({ kind }) => kind)).toEqual([...Array(12).fill("replacement"), "new"]);
+  await stop();
+});
+
 test("continues the order with the same key after a crash", async () => {
   const platform = await start(1);
   const { own, keep, stop, first, row, rows } = platform;

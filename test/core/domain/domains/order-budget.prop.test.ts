@@ -13,7 +13,13 @@ import {
 } from "../../../../core/domain/domains/order-budget.ts";
 import { type Instant, instantOfSeconds, plusMillis } from "../../../../core/domain/wire/instant.ts";
 
-const limits: OrderLimits = { windowMs: 100_000, orders: 7, newOrders: 4, newOrdersPerAccount: 2 };
+const limits: OrderLimits = {
+  windowMs: 100_000,
+  orders: 7,
+  newOrders: 4,
+  newOrdersPerAccount: 2,
+  replacementsPerAccount: 3,
+};
 
 const order = (second: number, kind: CertificateOrder["kind"], account = "a", domain = "example.com") => ({
   kind,
@@ -28,7 +34,7 @@ const history = () =>
     .array(
       fc.record({
         second: fc.integer({ min: 0, max: 400 }),
-        kind: fc.constantFrom("new" as const, "renewal" as const),
+        kind: fc.constantFrom("new" as const, "renewal" as const, "replacement" as const),
         account: fc.constantFrom("a", "b", "c"),
         domain: fc.constantFrom("example.com", "example.net"),
       }),
@@ -72,6 +78,9 @@ describe("the budget", () => {
           expect(most).toBeLessThanOrEqual(limits.newOrders);
         for (const most of by(created, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
           expect(most).toBeLessThanOrEqual(limits.newOrdersPerAccount);
+        const replaced = made.filter(({ kind }) => kind === "replacement");
+        for (const most of by(replaced, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
+          expect(most).toBeLessThanOrEqual(limits.replacementsPerAccount);
       }),
     );
   });
@@ -83,7 +92,7 @@ describe("the budget", () => {
         const earlier = permitted(wanted).filter(({ at }) => at <= renewal.at);
         const renewals = earlier.filter(
           ({ kind, registeredDomain, at }) =>
-            kind === "renewal" &&
+            kind !== "new" &&
             registeredDomain === renewal.registeredDomain &&
             plusMillis(at, limits.windowMs) > renewal.at,
         );
@@ -103,16 +112,30 @@ describe("the budget", () => {
 
   test("permits a refused order at the time that it returns, and not before", () => {
     fc.assert(
-      fc.property(history(), fc.constantFrom("new" as const, "renewal" as const), (earlier, kind) => {
-        const wanted = order(400, kind);
-        const free = orderPermittedAt(wanted, earlier, limits);
-        if (free === undefined) return;
-        expect(free > wanted.at).toBe(true);
-        expect(orderPermittedAt({ ...wanted, at: free }, earlier, limits)).toBeUndefined();
-        const before = { ...wanted, at: (free - 1n) as Instant };
-        expect(orderPermittedAt(before, earlier, limits)).toBe(free);
-      }),
+      fc.property(
+        history(),
+        fc.constantFrom("new" as const, "renewal" as const, "replacement" as const),
+        (earlier, kind) => {
+          const wanted = order(400, kind);
+          const free = orderPermittedAt(wanted, earlier, limits);
+          if (free === undefined) return;
+          expect(free > wanted.at).toBe(true);
+          expect(orderPermittedAt({ ...wanted, at: free }, earlier, limits)).toBeUndefined();
+          const before = { ...wanted, at: (free - 1n) as Instant };
+          expect(orderPermittedAt(before, earlier, limits)).toBe(free);
+        },
+      ),
     );
+  });
+
+  test("permits the replacement of an expired certificate after the account's last new order, but not without end", () => {
+    const used = [order(0, "new"), order(1, "new"), order(2, "new", "b"), order(3, "new", "b")];
+    expect(orderPermittedAt(order(4, "new"), used, limits)).toBeDefined();
+    expect(orderPermittedAt(order(4, "replacement"), used, limits)).toBeUndefined();
+    const replaced = [4, 5, 6].map((second) => order(second, "replacement"));
+    expect(orderPermittedAt(order(7, "replacement"), replaced, limits)).toBe(order(104, "new").at);
+    for (const one of [order(7, "renewal", "b"), order(7, "replacement", "b"), order(7, "new")])
+      expect(orderPermittedAt(one, replaced, limits)).toBeUndefined();
   });
 
   test("does not count orders that a clock dated a year ahead", () => {
@@ -134,6 +157,7 @@ test("the default limits share 50 certificates per week, with more than one acco
   expect(orderLimits.orders).toBe(50);
   expect(orderLimits.newOrders).toBeLessThan(orderLimits.orders);
   expect(orderLimits.newOrders).toBeGreaterThan(orderLimits.newOrdersPerAccount);
+  expect(orderLimits.replacementsPerAccount).toBeLessThan(orderLimits.orders);
 });
 
 describe("requests to a service that renews certificates itself", () => {
