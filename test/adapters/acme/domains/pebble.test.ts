@@ -228,7 +228,7 @@ test("replaces the account's key, even after an interruption hid the outcome", a
   expect(unsent.writes.at(-1)).toEqual(after);
 });
 
-test("sends a changed e-mail address once, also after an outage, and to an account of an earlier version", async (context) => {
+test("sends a changed e-mail address once, after an outage too, and to an account of an earlier version", async (context) => {
   needs(context, "pebble");
   await using opened = await open();
   const { accounts, responder } = opened;

@@ -873,7 +873,7 @@ test("an authority that the operator adds issues the certificate during another 
   await stop();
 });
 
-test("asks an authority only after its delay, while another one is asked again", async () => {
+test("asks an authority only after its delay, and does not delay the others", async () => {
   const platform = await start();
   const { own, keep, stop, first, second } = platform;
   await own();
