@@ -54,7 +54,7 @@ export interface DomainStore {
 }
 
 /** The record types that a check reads. */
-export type DnsType = "A" | "AAAA" | "TXT" | "CAA";
+export type DnsType = "A" | "AAAA" | "TXT" | "CAA" | "CNAME";
 
 export interface LookupOptions extends CallOptions {
   /** Whether the lookup may use the capacity that the resolver reserves for the platform's own checks. */
@@ -68,7 +68,7 @@ export interface DnsResolver {
   /**
    * Returns the values of a name's records, in any order. Follows CNAME records. Returns an empty array if the name
    * does not exist or has no such records. A CAA record has the form `0 issue "example.net"`. The strings of a TXT
-   * record are joined.
+   * record are joined. For `CNAME`, returns the names of the whole chain, nearest first.
    *
    * Must query the authoritative servers of the name, because a cache may have records that the owner has replaced.
    * Fails with `unavailable` if the servers do not respond, and with `rate_limited` if the resolver itself has too many

@@ -276,6 +276,8 @@ export const dnsResolverCases: readonly ContractCase<DnsSubject>[] = [
         { name: `y.${apex}`, type: "CNAME", value: `x.${apex}` },
       );
       expect(await expectOk(dns.resolve(first, "A"))).toEqual(["192.0.2.7"]);
+      expect(await expectOk(dns.resolve(first, "CNAME"))).toEqual([second, last]);
+      expect(await expectOk(dns.resolve(last, "CNAME"))).toEqual([]);
       const cycle = await dns.resolve(`x.${apex}`, "A");
       expect(cycle.isErr() ? cycle.error.kind : cycle.value).toEqual(cycle.isErr() ? "unavailable" : []);
     },

@@ -38,7 +38,10 @@ export const createSimulatedDns = (world: World): { readonly dns: DnsResolver; r
   const resolve = (name: string, type: string, chain = 0): readonly string[] => {
     const records = recordsOf(name);
     const alias = records.find((one) => one.type === "CNAME" || (one.type === "ALIAS" && /^A/.test(type)));
-    if (alias !== undefined) return chain < MAX_CHAIN ? resolve(alias.value, type, chain + 1) : [];
+    if (alias !== undefined) {
+      const found = chain < MAX_CHAIN ? resolve(alias.value, type, chain + 1) : [];
+      return type === "CNAME" ? [alias.value, ...found] : found;
+    }
     return records.filter((one) => one.type === type).map(({ value }) => value);
   };
   return {

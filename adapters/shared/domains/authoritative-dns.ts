@@ -37,7 +37,7 @@ const limits = {
   unresolved: 8,
   /** The maximum number of queries of a lookup. A name has at most 10 labels. */
   queries: 100,
-  /** The lookups of a registered domain per minute. A check needs at least four. */
+  /** The lookups of a registered domain per minute. A check needs at least four, or five with a host name. */
   lookupsPerMinute: 300,
   /** The lookups of a registered domain per minute that one account may request. */
   perAccount: 100,
@@ -80,7 +80,11 @@ const formatCaa = ({ critical, ...record }: CaaRecord): string[] =>
     .filter(([tag]) => tag !== "type")
     .map(([tag, value]) => `${critical} ${tag} "${String(value)}"`);
 
-const query = async (resolver: dns.Resolver, name: string, type: DnsType): Promise<readonly string[]> => {
+const query = async (
+  resolver: dns.Resolver,
+  name: string,
+  type: Exclude<DnsType, "CNAME">,
+): Promise<readonly string[]> => {
   switch (type) {
     case "A":
       return resolver.resolve4(name);
@@ -122,14 +126,15 @@ class Lookup {
   }
 
   async records(name: string, type: DnsType): Promise<readonly string[]> {
-    let current = name;
-    for (let hops = 0; hops <= limits.chain; hops++) {
+    const aliases: string[] = [];
+    while (aliases.length <= limits.chain) {
+      const current = aliases.at(-1) ?? name;
       const resolver = await this.#authoritative(current);
-      const found = await this.#ask(() => query(resolver, current, type));
+      const found = type === "CNAME" ? [] : await this.#ask(() => query(resolver, current, type));
       if (found.length > 0) return found;
       const [alias] = await this.#ask(() => resolver.resolveCname(current));
-      if (alias === undefined) return [];
-      current = alias.toLowerCase();
+      if (alias === undefined) return type === "CNAME" ? aliases : [];
+      aliases.push(alias.toLowerCase());
     }
     throw new LookupError(`has more than ${limits.chain} CNAME records in a chain`);
   }

@@ -65,6 +65,8 @@ export interface FoundRecords {
   readonly ownership: readonly string[];
   /** The A and AAAA records of the domain, after following CNAME records. */
   readonly addresses: readonly string[];
+  /** The names in the chain of the domain's CNAME records. */
+  readonly aliases: readonly string[];
   /** The CAA records of the domain, or of its nearest parent that has any. */
   readonly caa: readonly string[];
 }
@@ -72,6 +74,8 @@ export interface FoundRecords {
 /** The records that a check expects. */
 export interface ExpectedRecords {
   readonly proof: string;
+  /** The host name for CNAME records; null if the platform has none. */
+  readonly host: string | null;
   readonly addresses: readonly string[];
   readonly authorities: readonly string[];
 }
@@ -107,10 +111,12 @@ const ownershipProblem = (domain: DomainName, found: readonly string[], proof: s
 
 const addressProblem = (
   domain: DomainName,
-  found: readonly string[],
-  expected: readonly string[],
+  { addresses: found, aliases }: Pick<FoundRecords, "addresses" | "aliases">,
+  { addresses: expected, host }: Pick<ExpectedRecords, "addresses" | "host">,
 ): string | undefined => {
   if (found.length === 0) return `'${domain}' has no address. Create the address records.`;
+  // The addresses of a host with many can differ in each response.
+  if (host !== null && aliases.includes(host)) return undefined;
   const known = new Set(expected.map(canonical));
   // An authority and a browser may use any of the addresses.
   const foreign = found.filter((address) => !known.has(canonical(address)));
@@ -141,13 +147,12 @@ const caaProblem = (
 /** Returns a message for each address or CAA record that is missing or wrong, each with the next step. */
 export const reachabilityProblems = (
   domain: DomainName,
-  found: Pick<FoundRecords, "addresses" | "caa">,
-  expected: Pick<ExpectedRecords, "addresses" | "authorities">,
+  found: Omit<FoundRecords, "ownership">,
+  expected: Omit<ExpectedRecords, "proof">,
 ): readonly string[] =>
-  [
-    addressProblem(domain, found.addresses, expected.addresses),
-    caaProblem(domain, found.caa, expected.authorities),
-  ].filter((one) => one !== undefined);
+  [addressProblem(domain, found, expected), caaProblem(domain, found.caa, expected.authorities)].filter(
+    (one) => one !== undefined,
+  );
 
 /** Returns a message for each record that is missing or wrong, each with the next step. */
 export const recordProblems = (

@@ -41,12 +41,12 @@ export const nullIfSilent = (records: Records): ResultAsync<readonly string[] | 
   records.orElse((error) => (error.kind === "unavailable" ? ok(null) : err(error)));
 
 interface Reachability {
-  readonly found: Pick<FoundRecords, "addresses" | "caa">;
-  readonly expected: Pick<ExpectedRecords, "addresses" | "authorities">;
+  readonly found: Omit<FoundRecords, "ownership">;
+  readonly expected: Omit<ExpectedRecords, "proof">;
 }
 
 /**
- * Reads the addresses and CAA records of a host. Returns undefined if its DNS servers do not respond. Fails if the
+ * Reads the addresses, aliases and CAA records of a host. Returns undefined if its DNS servers do not respond. Fails if the
  * platform cannot find its own addresses.
  */
 const readReachability = (
@@ -58,15 +58,16 @@ const readReachability = (
     const { host: own, addresses, authorities } = ports.target;
     const expected = addresses.length > 0 || own === null ? addresses : yield* await addressesOf(ports, own, options);
     if (expected.length === 0) return err(unavailable(`The platform's host '${own}' has no address. Try again later.`));
-    const [found, caa] = await Promise.all([
+    const [found, aliases, caa] = await Promise.all([
       nullIfSilent(addressesOf(ports, host, options)),
+      own === null ? ok<readonly string[]>([]) : nullIfSilent(ports.dns.resolve(host, "CNAME", options)),
       authorities.length === 0 ? ok<readonly string[]>([]) : nullIfSilent(nearestCaa(ports, host, options)),
     ]);
-    const [foundAddresses, foundCaa] = [yield* found, yield* caa];
-    if (foundAddresses === null || foundCaa === null) return ok(undefined);
+    const [foundAddresses, foundAliases, foundCaa] = [yield* found, yield* aliases, yield* caa];
+    if (foundAddresses === null || foundAliases === null || foundCaa === null) return ok(undefined);
     return ok({
-      found: { addresses: foundAddresses, caa: foundCaa },
-      expected: { addresses: expected, authorities },
+      found: { addresses: foundAddresses, aliases: foundAliases, caa: foundCaa },
+      expected: { host: own, addresses: expected, authorities },
     });
   });
 

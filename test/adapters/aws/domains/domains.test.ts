@@ -28,22 +28,29 @@ const open = async (options: DomainPlatformOptions = {}) => {
 
 const HOST = "app.apps.portside.test";
 
-test("a domain of a load balancer with many addresses stays active, and one that points elsewhere does not", async () => {
-  const { fakes, deployed, activate, check } = await open();
-  const addresses = Array.from({ length: 20 }, (_, n) => ({ type: "A", value: `203.0.113.${n + 1}` }));
-  fakes.dns.add(...addresses.map((one) => ({ ...one, name: balancerHostAt(0) })));
-  await deployed();
-  await activate();
-  const statuses = new Set<string>();
-  for (let checks = 0; checks < 10; checks++) statuses.add((await check()).status);
-  expect([...statuses]).toEqual(["active"]);
-  fakes.dns.remove(DOMAIN);
-  for (const value of ["203.0.113.1", "198.51.100.7"]) fakes.dns.add({ type: "A", name: DOMAIN, value });
-  expect(await check()).toMatchObject({
-    status: "failing",
-    detail: expect.stringMatching(/points to '198\.51\.100\.7', but must point only to .+ and 16 more\./),
-  });
-});
+test.each([
+  ["ALIAS", "example.org", 20],
+  ["CNAME", DOMAIN, 250],
+])(
+  "a domain with an address record of type %s stays active if the load balancer has many addresses",
+  async (type, domain, count) => {
+    const { fakes, deployed, activate, check } = await open();
+    const name = balancerHostAt(0);
+    for (let n = 1; n <= count; n++) fakes.dns.add({ name, type: "A", value: `203.0.113.${n}` });
+    await deployed();
+    const { records } = await activate("app", domain);
+    expect(records.find(({ purpose }) => purpose === "address")?.type).toBe(type);
+    const statuses = new Set<string>();
+    for (let checks = 0; checks < 10; checks++) statuses.add((await check(domain)).status);
+    expect([...statuses]).toEqual(["active"]);
+    fakes.dns.remove(domain);
+    for (const value of ["203.0.113.1", "198.51.100.7"]) fakes.dns.add({ type: "A", name: domain, value });
+    expect(await check(domain)).toMatchObject({
+      status: "failing",
+      detail: expect.stringMatching(/points to '198\.51\.100\.7', but must point only to .+ and \d+ more\./),
+    });
+  },
+);
 
 test("a domain becomes active, its requests reach the service, and its removal leaves nothing", async () => {
   const { fakes, deployed, add, check, remove, list, requested, hostsOf } = await open();

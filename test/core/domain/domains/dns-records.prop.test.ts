@@ -21,8 +21,9 @@ const target: DomainTarget = {
   platformDomains: [],
   authorities: ["ca.example.net"],
 };
-const expected: ExpectedRecords = { proof: "proof", addresses: target.addresses, authorities: target.authorities };
-const correct: FoundRecords = { ownership: ["proof"], addresses: target.addresses, caa: [] };
+const { host, addresses, authorities } = target;
+const expected: ExpectedRecords = { proof: "proof", host, addresses, authorities };
+const correct: FoundRecords = { ownership: ["proof"], addresses, aliases: [], caa: [] };
 const problems = (found: Partial<FoundRecords>, over: Partial<ExpectedRecords> = {}) =>
   recordProblems(DOMAIN, { ...correct, ...found }, { ...expected, ...over });
 
@@ -50,8 +51,8 @@ describe("the records to create", () => {
         const created = addressRecords(domain, true, { ...target, addresses }).map(({ value }) => value);
         const { name, value } = ownershipRecord(domain, proof);
         expect(name).toBe(`_portside.${domain}`);
-        const found = { ownership: [value], addresses: created, caa: [] };
-        expect(recordProblems(domain, found, { proof, addresses, authorities: ["ca.example.net"] })).toEqual([]);
+        const found = { ...correct, ownership: [value], addresses: created };
+        expect(recordProblems(domain, found, { ...expected, proof, addresses })).toEqual([]);
       }),
     );
   });
@@ -103,9 +104,17 @@ describe("the check", () => {
     expect(message.length).toBeLessThan(500);
   });
 
+  test("accepts unknown addresses only at the end of a chain of CNAME records through the platform's host", () => {
+    const addresses = ["198.51.100.7"];
+    expect(problems({ addresses, aliases: ["www.example.org", "ingress.example.net"] })).toEqual([]);
+    expect(problems({ addresses, aliases: ["ingress.example.net.example.org"] })).toHaveLength(1);
+    expect(problems({ addresses: [], aliases: ["ingress.example.net"] })).toHaveLength(1);
+    expect(problems({ addresses, aliases: ["other.example.net"] }, { host: null })).toHaveLength(1);
+  });
+
   test("reports all problems of one check", () => {
     const caa = ['0 issue "other.example"'];
-    expect(recordProblems(DOMAIN, { ownership: [], addresses: [], caa }, expected)).toHaveLength(3);
+    expect(recordProblems(DOMAIN, { ...correct, ownership: [], addresses: [], caa }, expected)).toHaveLength(3);
   });
 
   test.each<[string, string[], boolean]>([

@@ -19,7 +19,7 @@ export const createFakeDns = (balancers: number) => {
   const resolve = (name: string, type: string): readonly string[] => {
     const own = records.filter((one) => one.name === name);
     const alias = own.find((one) => one.type === "CNAME" || (one.type === "ALIAS" && /^A/.test(type)));
-    if (alias !== undefined) return resolve(alias.value, type);
+    if (alias !== undefined) return [...(type === "CNAME" ? [alias.value] : []), ...resolve(alias.value, type)];
     return own.filter((one) => one.type === type).map(({ value }) => value);
   };
   let responses = 0;
