@@ -4,7 +4,7 @@ import type { DomainName } from "./domain-name.ts";
 
 /** Where requests reach the platform, and who issues its certificates. */
 export interface DomainTarget {
-  /** The host name for CNAME records; null if the platform has none. */
+  /** The host to which a CNAME record is correct, whatever the addresses; null if only addresses count. */
   readonly host: string | null;
   /** The public addresses of the platform. May be empty if `host` is not null. */
   readonly addresses: readonly string[];
@@ -74,7 +74,7 @@ export interface FoundRecords {
 /** The records that a check expects. */
 export interface ExpectedRecords {
   readonly proof: string;
-  /** The host name for CNAME records; null if the platform has none. */
+  /** The host to which a CNAME record is correct, whatever the addresses; null if only addresses count. */
   readonly host: string | null;
   readonly addresses: readonly string[];
   readonly authorities: readonly string[];

@@ -46,8 +46,8 @@ interface Reachability {
 }
 
 /**
- * Reads the addresses, aliases and CAA records of a host. Returns undefined if its DNS servers do not respond. Fails if the
- * platform cannot find its own addresses.
+ * Reads the addresses, aliases and CAA records of a host. Returns undefined if its DNS servers do not respond. Fails if
+ * the platform cannot find its own addresses.
  */
 const readReachability = (
   ports: DomainPorts,
@@ -56,18 +56,20 @@ const readReachability = (
 ): ResultAsync<Reachability | undefined, LookupFailure> =>
   safeTry(async function* () {
     const { host: own, addresses, authorities } = ports.target;
-    const expected = addresses.length > 0 || own === null ? addresses : yield* await addressesOf(ports, own, options);
+    // A host with several servers can have more addresses than the platform, so a CNAME record to it is not sufficient.
+    const aliasTo = addresses.length > 0 ? null : own;
+    const expected = aliasTo === null ? addresses : yield* await addressesOf(ports, aliasTo, options);
     if (expected.length === 0) return err(unavailable(`The platform's host '${own}' has no address. Try again later.`));
     const [found, aliases, caa] = await Promise.all([
       nullIfSilent(addressesOf(ports, host, options)),
-      own === null ? ok<readonly string[]>([]) : nullIfSilent(ports.dns.resolve(host, "CNAME", options)),
+      aliasTo === null ? ok<readonly string[]>([]) : nullIfSilent(ports.dns.resolve(host, "CNAME", options)),
       authorities.length === 0 ? ok<readonly string[]>([]) : nullIfSilent(nearestCaa(ports, host, options)),
     ]);
     const [foundAddresses, foundAliases, foundCaa] = [yield* found, yield* aliases, yield* caa];
     if (foundAddresses === null || foundAliases === null || foundCaa === null) return ok(undefined);
     return ok({
       found: { addresses: foundAddresses, aliases: foundAliases, caa: foundCaa },
-      expected: { host: own, addresses: expected, authorities },
+      expected: { host: aliasTo, addresses: expected, authorities },
     });
   });
 

@@ -376,6 +376,21 @@ describe("check", () => {
     expect((await checking(platform))._unsafeUnwrapErr().kind).toBe("unavailable");
   });
 
+  test("reports a host with an additional address, if the platform knows its addresses", async () => {
+    const targeting = (domains: DomainPorts) => ({
+      ...domains,
+      target: { ...domains.target, addresses: ["192.0.2.1"] },
+    });
+    const platform = await start({
+      around: ({ domains }) => (domains === undefined ? {} : { domains: targeting(domains) }),
+    });
+    platform.memory.dns.add(...(await add(platform)).records);
+    expect(await check(platform)).toMatchObject({
+      status: "pending",
+      detail: expect.stringContaining("points to '2001:db8::1', but must point only to '192.0.2.1'."),
+    });
+  });
+
   test("fails with unavailable, and keeps the status, if the platform's host has no address", async () => {
     const targeting = (domains: DomainPorts) => ({
       ...domains,
