@@ -1,6 +1,6 @@
 /**
- * The local provider fulfils the contracts of the ports. The contracts about running services are tested with each
- * runner that works on this machine.
+ * The local provider fulfils the contracts of the ports. The contracts about running services are tested here with the
+ * process runner, and in `contract-bubblewrap.test.ts` with bubblewrap, so that both run concurrently.
  */
 import {
   contractTests,
@@ -10,10 +10,9 @@ import {
   runningCases,
   storedCases,
 } from "../../contracts/index.ts";
-import { runners } from "../../support/providers/local-platform.ts";
 import { engineTests, startEngine } from "../../support/providers/local-suites.ts";
 
-for (const runner of runners) await engineTests(runner, `local provider (${runner})`, runningCases);
+await engineTests("process", "local provider (process)", runningCases);
 await engineTests("process", "local provider", storedCases);
 
 const { close: closeProbe, local: probe } = await startEngine("process");
