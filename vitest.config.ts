@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/vitest/longest-first.ts";
 
 // Tests with real processes.
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
@@ -83,6 +84,7 @@ export default defineConfig({
       thresholds: { branches: 98 },
     },
     setupFiles: ["./test/support/vitest/seed.ts"],
+    sequence: { sequencer: LongestFirst },
     pool: "forks",
     // Two more workers than processors, because tests wait for a process or a clock half of the time.
     maxWorkers: Math.max(2, availableParallelism()) + 2,
