@@ -86,6 +86,9 @@ export default defineConfig({
     setupFiles: ["./test/support/vitest/seed.ts"],
     sequence: { sequencer: LongestFirst },
     pool: "forks",
+    // With memory protection keys, V8 in Node 24 sometimes ends a process: `Check failed: jit_page.has_value()`. Only the
+    // processes of test files get this flag. The programs that tests start run as users run them.
+    execArgv: ["--no-memory-protection-keys"],
     // Two more workers than processors, because tests wait for a process or a clock half of the time.
     maxWorkers: Math.max(2, availableParallelism()) + 2,
     // Tests check order and outcome, never speed. This timeout only ends hung tests, even on a very busy machine.
