@@ -9,8 +9,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take more than half a minute on two processors, with the longest of each project first. */
 export const longest: readonly string[] = [
   // engine
-  "test/adapters/local/contract-bubblewrap.test.ts",
   "test/adapters/local/contract.test.ts",
+  "test/adapters/local/contract-bubblewrap.test.ts",
   // rules
   "test/adapters/memory/contract.test.ts",
   "test/adapters/decorators/tracing/contract.test.ts",
