@@ -44,8 +44,9 @@ const RATE = 1000;
 const startAttack = async ({ tlsPort, httpPort }: Omit<Target, "pids">, { suffix, addresses }: Attack) => {
   const script = "test/bench/peers/hostile-names.ts";
   const args = [script, `${tlsPort}`, `${httpPort}`, suffix, `${addresses}`];
+  // The clients get only the time that the measured client and service leave idle on their core.
   const child = killOnExit(
-    spawn("taskset", ["-c", "1", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] }),
+    spawn("taskset", ["-c", "1", "chrt", "--idle", "0", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] }),
   );
   const lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => {
