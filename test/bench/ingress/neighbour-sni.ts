@@ -46,7 +46,9 @@ const startAttack = async ({ tlsPort, httpPort }: Omit<Target, "pids">, { suffix
   const args = [script, `${tlsPort}`, `${httpPort}`, suffix, `${addresses}`];
   // The clients get only the time that the measured client and service leave idle on their core.
   const child = killOnExit(
-    spawn("taskset", ["-c", "1", "chrt", "--idle", "0", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] }),
+    spawn("taskset", ["-c", "1", "chrt", "--idle", "0", process.execPath, ...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+    }),
   );
   const lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => {
