@@ -17,7 +17,7 @@ const CACHE_MS = 5000;
 const TYPES = 2;
 
 /**
- * The most addresses in a response. A load balancer with more nodes returns a different selection in each response, and
+ * The maximum number of addresses in a response. A load balancer with more nodes returns a different selection in each response, and
  * an ALIAS record returns yet another one.
  */
 const ADDRESSES_PER_RESPONSE = 8;
@@ -25,7 +25,7 @@ const ADDRESSES_PER_RESPONSE = 8;
 /** The maximum number of lookups to collect the addresses of a load balancer. */
 const MAX_LOOKUPS = 20;
 
-/** After how many consecutive lookups without a new address the addresses are complete. */
+/** The addresses are complete after this number of consecutive lookups without a new one. */
 const LOOKUPS_WITHOUT_NEW = 3;
 
 /**

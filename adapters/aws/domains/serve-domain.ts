@@ -91,8 +91,8 @@ const discardCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
 
 type Requested = { readonly arn: string } | { readonly problem: string };
 
-/** Requests a certificate, and returns its ARN, or why there is none. */
-const newCertificate = (
+/** Requests a certificate unless the account has used its budget. Returns the ARN, or the reason why there is none. */
+const requestWithinBudget = (
   { certificates, requests }: ServeDeps,
   { domain, owner }: CustomDomain,
   id: string,
@@ -119,7 +119,7 @@ const requestCertificate = (deps: ServeDeps, object: DomainObject, retry: RetryO
     const mayExist = millisOf(clock.now()) >= since + TOKEN_MS;
     const known = mayExist ? yield* await certificates.find(domain, id, retry).mapErr(throwState) : undefined;
     const isUsable = known !== undefined && object.leftovers.every(({ arn: unused }) => unused !== known);
-    const found = isUsable ? { arn: known } : yield* await newCertificate(deps, object.domain, id, retry);
+    const found = isUsable ? { arn: known } : yield* await requestWithinBudget(deps, object.domain, id, retry);
     if ("problem" in found) return ok({ object, problem: found.problem });
     const { arn } = found;
     const requested: Certificate = {

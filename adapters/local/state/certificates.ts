@@ -1,6 +1,7 @@
 /** Stores certificates, challenges, orders, and accounts at certificate authorities. Private keys are encrypted. */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { noFailures } from "../../../core/domain/domains/certificate.ts";
 import type { DomainName } from "../../../core/domain/domains/domain-name.ts";
 import { type CertificateOrder, orderLimits } from "../../../core/domain/domains/order-budget.ts";
 import {
@@ -65,13 +66,7 @@ export const noCertificate = {
 } as const;
 
 /** The columns of a host without failed attempts. */
-export const noAttempts = {
-  failures: 0,
-  orderFailures: 0,
-  reason: null,
-  nextAttemptAt: null,
-  authorityDelays: "{}",
-} as const;
+export const noAttempts = { ...noFailures, authorityDelays: "{}" } as const;
 
 /** The columns of a host without a key for the next certificate. */
 export const noNext = { nextKey: null, nextOrder: null, nextAuthority: null } as const;

@@ -100,9 +100,6 @@ const later = (one: Instant, other: Instant | null): Instant => (other !== null 
 const isForeign = ({ authority }: HostCertificate, authorities: readonly string[]): boolean =>
   authority !== null && !authorities.includes(authority);
 
-const unlessFromFastClock = (stored: Instant | null, maxMs: number, now: Instant): Instant | null =>
-  stored === null || isFromFastClock(stored, maxMs, now) ? null : stored;
-
 /** The longest pause of the platform itself, in milliseconds: the budget of orders can require it. */
 const MAX_PAUSE_MS = Math.max(orderLimits.windowMs, retryLimits.longestMs);
 
@@ -110,7 +107,7 @@ const MAX_PAUSE_MS = Math.max(orderLimits.windowMs, retryLimits.longestMs);
 const pendingDelays = ({ authorityDelays }: Pick<HostCertificate, "authorityDelays">, now: Instant): AuthorityDelays =>
   Object.fromEntries(
     Object.entries(authorityDelays).filter(
-      ([, until]) => until > now && unlessFromFastClock(until, MAX_AUTHORITY_DELAY_MS, now) !== null,
+      ([, until]) => until > now && !isFromFastClock(until, MAX_AUTHORITY_DELAY_MS, now),
     ),
   );
 
@@ -130,7 +127,8 @@ const pauseEndOf = (
   authorities: readonly string[],
   now: Instant,
 ): Instant | null => {
-  const own = unlessFromFastClock(certificate.nextAttemptAt, MAX_PAUSE_MS, now);
+  const { nextAttemptAt } = certificate;
+  const own = nextAttemptAt === null || isFromFastClock(nextAttemptAt, MAX_PAUSE_MS, now) ? null : nextAttemptAt;
   if (permittingAuthorities(certificate, authorities, now).length > 0) return own;
   const delays = pendingDelays(certificate, now);
   const [first] = authorities.flatMap((name) => delays[name] ?? []).sort((a, b) => (a < b ? -1 : 1));
