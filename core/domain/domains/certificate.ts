@@ -86,10 +86,8 @@ export const isValid = ({ life }: Pick<HostCertificate, "life">, now: Instant): 
   life !== null && now < life.end;
 
 /** Returns how the budget counts the next order. */
-export const orderKindOf = (certificate: Pick<HostCertificate, "life">, now: Instant): CertificateOrder["kind"] => {
-  if (certificate.life === null) return "new";
-  return isValid(certificate, now) ? "renewal" : "replacement";
-};
+export const orderKindOf = ({ life }: Pick<HostCertificate, "life">): CertificateOrder["kind"] =>
+  life === null ? "new" : "renewal";
 
 const later = (one: Instant, other: Instant | null): Instant => (other !== null && other > one ? other : one);
 

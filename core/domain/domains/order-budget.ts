@@ -2,10 +2,8 @@
  * The budget of certificate orders. Authorities limit the certificates per registered domain and week, across all
  * accounts of the platform. The budget reserves a part of the limit for renewals, so that new domains cannot cause a
  * certificate to expire. Renewals may also use the share that new orders leave unused, so that no certificate expires
- * while the limit has room. The budget limits the new orders of each account, so that one account cannot use up the
- * rest. It limits the replacements of expired certificates separately, because an account that has used up its new orders
- * must still be able to serve its domains again. Requests to services that renew certificates themselves have a separate
- * budget.
+ * while the limit has room. The budget limits the orders of each account, because the owner of a domain can make its
+ * orders fail repeatedly. Requests to services that renew certificates themselves have a separate budget.
  */
 import type { AccountId } from "../accounts/account.ts";
 import { type Instant, plusMillis } from "../wire/instant.ts";
@@ -16,8 +14,8 @@ import type { DomainName } from "./domain-name.ts";
 export interface CertificateOrder {
   readonly account: AccountId;
   readonly registeredDomain: DomainName;
-  /** Whether the order replaces a certificate for the same domain: `renewal` for a valid one, `replacement` otherwise. */
-  readonly kind: "new" | "renewal" | "replacement";
+  /** `renewal` if the domain has had a certificate, even one that has expired. */
+  readonly kind: "new" | "renewal";
   readonly at: Instant;
 }
 
@@ -33,11 +31,8 @@ export interface OrderLimits {
   readonly newOrders: number;
   /** New orders of one account. At most `newOrders`. */
   readonly newOrdersPerAccount: number;
-  /**
-   * Replacements of one account. They may use the reserve, and the owner of a domain can make them fail repeatedly. Less
-   * than `orders`, so that the replacements of one account leave orders for the others.
-   */
-  readonly replacementsPerAccount: number;
+  /** All orders of one account. Less than `orders`, so that one account leaves orders for the others. */
+  readonly ordersPerAccount: number;
 }
 
 /** The default limits. */
@@ -46,7 +41,7 @@ export const orderLimits: OrderLimits = {
   orders: 50,
   newOrders: 25,
   newOrdersPerAccount: 10,
-  replacementsPerAccount: 25,
+  ordersPerAccount: 35,
 };
 
 /**
@@ -68,7 +63,7 @@ const freeAt = (
 
 /**
  * Returns undefined if the order is permitted at `order.at`. Otherwise, returns the earliest permitted time, assuming
- * that no other order begins before then. New orders never delay a renewal within the reserve.
+ * that no other order begins before then. New orders of other accounts never delay a renewal within the reserve.
  *
  * @param earlier the earlier orders, including failed ones, because authorities count them too. Orders that a fast clock
  *   dated to the future do not count, because they would count for too long.
@@ -81,16 +76,19 @@ export const orderPermittedAt = (
   const all = earlier.filter(
     ({ registeredDomain, at }) => registeredDomain === order.registeredDomain && !isFromFastClock(at, 0, order.at),
   );
-  const total = freeAt(all, limits.orders, limits, order.at);
-  if (order.kind === "renewal") return total;
-  const alike = all.filter(({ kind }) => kind === order.kind);
-  const own = alike.filter(({ account }) => account === order.account);
-  const limited =
-    order.kind === "new"
-      ? [freeAt(alike, limits.newOrders, limits, order.at), freeAt(own, limits.newOrdersPerAccount, limits, order.at)]
-      : [freeAt(own, limits.replacementsPerAccount, limits, order.at)];
-  const free = [total, ...limited].filter((one) => one !== undefined);
-  return free.sort((a, b) => (a < b ? 1 : -1))[0];
+  const own = all.filter(({ account }) => account === order.account);
+  const isNew = ({ kind }: CertificateOrder) => kind === "new";
+  const free = [
+    freeAt(all, limits.orders, limits, order.at),
+    freeAt(own, limits.ordersPerAccount, limits, order.at),
+    ...(isNew(order)
+      ? [
+          freeAt(all.filter(isNew), limits.newOrders, limits, order.at),
+          freeAt(own.filter(isNew), limits.newOrdersPerAccount, limits, order.at),
+        ]
+      : []),
+  ];
+  return free.filter((one) => one !== undefined).sort((a, b) => (a < b ? 1 : -1))[0];
 };
 
 /**

@@ -177,7 +177,7 @@ export class CertificateOrders {
 
   #newReservation({ host, account }: CertificateHost, certificate: HostCertificate): Reservation {
     const registeredDomain = this.#deps.domains.registeredDomain(host) ?? host;
-    return { order: { account, registeredDomain, kind: orderKindOf(certificate, this.#now) } };
+    return { order: { account, registeredDomain, kind: orderKindOf(certificate) } };
   }
 
   #permitting(certificate: HostCertificate): readonly CertificateAuthority[] {

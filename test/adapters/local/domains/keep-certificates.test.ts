@@ -327,7 +327,7 @@ test("replaces expired certificates beyond the limit of new orders, and places a
   expect(first.orders).toHaveLength(12);
   await own("new.example.com");
   await pass(platform, 2 * HOUR_MS);
-  expect(rows.orders().map(({ kind }) => kind)).toEqual([...Array(12).fill("replacement"), "new"]);
+  expect(rows.orders().map(({ kind }) => kind)).toEqual([...Array(12).fill("renewal"), "new"]);
   await stop();
 });
 
@@ -733,7 +733,7 @@ test("uses the last order of the week for the certificate that expires first", a
   const { account } = principal();
   const order = { account, registeredDomain: "example.com" as DomainName, kind: "renewal", at: clock.now() } as const;
   const begun = { authority: first.name, url: "https://ca-0.test/order" };
-  for (let orders = 1; orders < orderLimits.orders; orders++)
+  for (let orders = 1; orders < orderLimits.ordersPerAccount; orders++)
     (await store.startOrder("other.example.com" as DomainName, begun, order))._unsafeUnwrap();
   // Both certificates are due, because their authority is no longer configured.
   for (const [name, days] of [

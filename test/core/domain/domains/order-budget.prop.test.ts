@@ -18,7 +18,7 @@ const limits: OrderLimits = {
   orders: 7,
   newOrders: 4,
   newOrdersPerAccount: 2,
-  replacementsPerAccount: 3,
+  ordersPerAccount: 5,
 };
 
 const order = (second: number, kind: CertificateOrder["kind"], account = "a", domain = "example.com") => ({
@@ -34,7 +34,7 @@ const history = () =>
     .array(
       fc.record({
         second: fc.integer({ min: 0, max: 400 }),
-        kind: fc.constantFrom("new" as const, "renewal" as const, "replacement" as const),
+        kind: fc.constantFrom("new" as const, "renewal" as const),
         account: fc.constantFrom("a", "b", "c"),
         domain: fc.constantFrom("example.com", "example.net"),
       }),
@@ -78,9 +78,8 @@ describe("the budget", () => {
           expect(most).toBeLessThanOrEqual(limits.newOrders);
         for (const most of by(created, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
           expect(most).toBeLessThanOrEqual(limits.newOrdersPerAccount);
-        const replaced = made.filter(({ kind }) => kind === "replacement");
-        for (const most of by(replaced, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
-          expect(most).toBeLessThanOrEqual(limits.replacementsPerAccount);
+        for (const most of by(made, ({ registeredDomain, account }) => `${registeredDomain} ${account}`))
+          expect(most).toBeLessThanOrEqual(limits.ordersPerAccount);
       }),
     );
   });
@@ -90,20 +89,20 @@ describe("the budget", () => {
       fc.property(history(), fc.integer({ min: 0, max: 500 }), (wanted, second) => {
         const renewal = order(second, "renewal");
         const earlier = permitted(wanted).filter(({ at }) => at <= renewal.at);
-        const renewals = earlier.filter(
-          ({ kind, registeredDomain, at }) =>
-            kind !== "new" &&
-            registeredDomain === renewal.registeredDomain &&
-            plusMillis(at, limits.windowMs) > renewal.at,
+        const recent = earlier.filter(
+          ({ registeredDomain, at }) =>
+            registeredDomain === renewal.registeredDomain && plusMillis(at, limits.windowMs) > renewal.at,
         );
-        if (renewals.length < limits.orders - limits.newOrders)
+        const own = recent.filter(({ account }) => account === renewal.account);
+        const renewals = recent.filter(({ kind }) => kind === "renewal");
+        if (renewals.length < limits.orders - limits.newOrders && own.length < limits.ordersPerAccount)
           expect(orderPermittedAt(renewal, earlier, limits)).toBeUndefined();
       }),
     );
   });
 
   test("permits renewals beyond the reserve while the limit has room", () => {
-    const renewals = Array.from({ length: 6 }, (_, second) => order(second, "renewal"));
+    const renewals = Array.from({ length: 6 }, (_, second) => order(second, "renewal", second < 3 ? "a" : "b"));
     expect(orderPermittedAt(order(6, "renewal"), renewals, limits)).toBeUndefined();
     const full = [...renewals, order(6, "new")];
     expect(orderPermittedAt(order(7, "renewal"), full, limits)).toBe(order(100, "renewal").at);
@@ -112,35 +111,35 @@ describe("the budget", () => {
 
   test("permits a refused order at the time that it returns, and not before", () => {
     fc.assert(
-      fc.property(
-        history(),
-        fc.constantFrom("new" as const, "renewal" as const, "replacement" as const),
-        (earlier, kind) => {
-          const wanted = order(400, kind);
-          const free = orderPermittedAt(wanted, earlier, limits);
-          if (free === undefined) return;
-          expect(free > wanted.at).toBe(true);
-          expect(orderPermittedAt({ ...wanted, at: free }, earlier, limits)).toBeUndefined();
-          const before = { ...wanted, at: (free - 1n) as Instant };
-          expect(orderPermittedAt(before, earlier, limits)).toBe(free);
-        },
-      ),
+      fc.property(history(), fc.constantFrom("new" as const, "renewal" as const), (earlier, kind) => {
+        const wanted = order(400, kind);
+        const free = orderPermittedAt(wanted, earlier, limits);
+        if (free === undefined) return;
+        expect(free > wanted.at).toBe(true);
+        expect(orderPermittedAt({ ...wanted, at: free }, earlier, limits)).toBeUndefined();
+        const before = { ...wanted, at: (free - 1n) as Instant };
+        expect(orderPermittedAt(before, earlier, limits)).toBe(free);
+      }),
     );
   });
 
-  test("permits the replacement of an expired certificate after the account's last new order, but not without end", () => {
+  test("permits a renewal after the account's last new order", () => {
     const used = [order(0, "new"), order(1, "new"), order(2, "new", "b"), order(3, "new", "b")];
     expect(orderPermittedAt(order(4, "new"), used, limits)).toBeDefined();
-    expect(orderPermittedAt(order(4, "replacement"), used, limits)).toBeUndefined();
-    const replaced = [4, 5, 6].map((second) => order(second, "replacement"));
-    expect(orderPermittedAt(order(7, "replacement"), replaced, limits)).toBe(order(104, "new").at);
-    for (const one of [order(7, "renewal", "b"), order(7, "replacement", "b"), order(7, "new")])
-      expect(orderPermittedAt(one, replaced, limits)).toBeUndefined();
+    expect(orderPermittedAt(order(4, "renewal"), used, limits)).toBeUndefined();
+  });
+
+  test("leaves renewals for other accounts when one account has used its share", () => {
+    const renewals = Array.from({ length: 5 }, (_, second) => order(second, "renewal"));
+    for (const kind of ["renewal", "new"] as const) {
+      expect(orderPermittedAt(order(5, kind), renewals, limits)).toBe(order(100, kind).at);
+      expect(orderPermittedAt(order(5, kind, "b"), renewals, limits)).toBeUndefined();
+    }
   });
 
   test("does not count orders that a clock dated a year ahead", () => {
     const YEAR_S = 365 * 86_400;
-    const earlier = Array.from({ length: limits.orders }, () => order(YEAR_S, "renewal"));
+    const earlier = Array.from({ length: limits.ordersPerAccount }, () => order(YEAR_S, "renewal"));
     expect(orderPermittedAt(order(YEAR_S, "renewal"), earlier, limits)).toBe(order(YEAR_S + 100, "renewal").at);
     expect(orderPermittedAt(order(0, "renewal"), earlier, limits)).toBeUndefined();
   });
@@ -157,7 +156,7 @@ test("the default limits share 50 certificates per week, with more than one acco
   expect(orderLimits.orders).toBe(50);
   expect(orderLimits.newOrders).toBeLessThan(orderLimits.orders);
   expect(orderLimits.newOrders).toBeGreaterThan(orderLimits.newOrdersPerAccount);
-  expect(orderLimits.replacementsPerAccount).toBeLessThan(orderLimits.orders);
+  expect(orderLimits.ordersPerAccount).toBeLessThan(orderLimits.orders);
 });
 
 describe("requests to a service that renews certificates itself", () => {
