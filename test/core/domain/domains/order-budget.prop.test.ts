@@ -18,7 +18,7 @@ const limits: OrderLimits = {
   orders: 7,
   newOrders: 4,
   newOrdersPerAccount: 2,
-  ordersPerAccount: 5,
+  ordersPerAccount: 4,
 };
 
 const order = (second: number, kind: CertificateOrder["kind"], account = "a", domain = "example.com") => ({
@@ -38,7 +38,7 @@ const history = () =>
         account: fc.constantFrom("a", "b", "c"),
         domain: fc.constantFrom("example.com", "example.net"),
       }),
-      { maxLength: 60 },
+      { maxLength: 60, size: "max" },
     )
     .map((all) =>
       all
@@ -130,7 +130,7 @@ describe("the budget", () => {
   });
 
   test("leaves renewals for other accounts when one account has used its share", () => {
-    const renewals = Array.from({ length: 5 }, (_, second) => order(second, "renewal"));
+    const renewals = Array.from({ length: limits.ordersPerAccount }, (_, second) => order(second, "renewal"));
     for (const kind of ["renewal", "new"] as const) {
       expect(orderPermittedAt(order(5, kind), renewals, limits)).toBe(order(100, kind).at);
       expect(orderPermittedAt(order(5, kind, "b"), renewals, limits)).toBeUndefined();
