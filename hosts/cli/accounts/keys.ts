@@ -27,6 +27,11 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
   const label = input.text("label") ?? "created on the server";
   const made = await createKeyInFolder(flags, io.env, account, label).catch(cannotStart);
   if (made.warning !== undefined) warn(io, made.warning);
+  if (made.folder !== undefined && !input.flag("json"))
+    say(
+      io,
+      `Only a server with the data folder '${made.folder}' accepts the key. Select a different folder with --data-dir.`,
+    );
   return printKey(input, io, made, { account });
 };
 

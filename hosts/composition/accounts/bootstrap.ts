@@ -9,6 +9,8 @@ import { openSharedIdentity } from "./keys-database.ts";
 export interface BootstrapKey {
   readonly id: string;
   readonly key: string;
+  /** The data folder that contains the key, or undefined if the keys are in a shared database. */
+  readonly folder?: string;
   /** A warning that the caller must show to the operator. */
   readonly warning?: string;
 }
@@ -49,7 +51,7 @@ export const createKeyInFolder = async (
   const kept = createLocalIdentity(dataDir);
   try {
     const made = await newKey(kept.identity, account, label);
-    return kept.hasOtherAccounts(account) ? { ...made, warning: NEIGHBOURS } : made;
+    return { ...made, folder: dataDir, ...(kept.hasOtherAccounts(account) ? { warning: NEIGHBOURS } : {}) };
   } finally {
     kept.close();
   }

@@ -63,6 +63,13 @@ test("in memory, the first start creates a key, and keys created in the data fol
   }
 });
 
+test("states the data folder of a new key", async () => {
+  using folder = folderWith();
+  const { stdout, stderr } = await portside(["keys", "create", "--account", "acme", "--data-dir", folder.path]);
+  expect(stdout).toMatch(/^psk_\w+\n$/);
+  expect(stderr).toContain(`Only a server with the data folder '${folder.path}' accepts the key.`);
+});
+
 const MEMORY = "/dev/shm";
 
 test.runIf(existsSync(MEMORY))("warns that a RAM disk loses keys, and suggests --keys-database", async () => {
