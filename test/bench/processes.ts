@@ -143,6 +143,18 @@ export const wrk = async (
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 };
 
+/** /proc/PID/stat counts hundredths of a second. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+const TICK_MICROS = 10_000;
+
+/** The CPU time that processes have used, in microseconds. */
+export const cpuMicrosOf = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /, "")
+      .split(" ");
+    return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MICROS;
+  }, 0);
+
 /** The memory of a process in megabytes. */
 export const residentMegabytes = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;

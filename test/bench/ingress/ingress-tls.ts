@@ -1,15 +1,30 @@
-/** Requests and new connections a second over TLS, compared with nginx: same certificate, ciphers and upstream. */
-import { spawn } from "node:child_process";
+/** Requests, handshakes and new connections over TLS, compared with nginx: same certificate, ciphers and upstream. */
+import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { freePort } from "../../../adapters/local/instances/free-port.ts";
+import { allProcesses, treeOf } from "../../../adapters/local/instances/proc.ts";
 import { handshakeSettings } from "../../../adapters/local/tls/certificates.ts";
 import { startOnFreePort } from "../../support/http/free-port.ts";
 import { createTestAuthority } from "../../support/tls/test-authority.ts";
 import type { Bench } from "../bench.ts";
-import { canPin, installed, instancesOf, killOnExit, pin, programPath, startServer, stop, wrk } from "../processes.ts";
+import {
+  canPin,
+  cpuMicrosOf,
+  installed,
+  instancesOf,
+  killOnExit,
+  pin,
+  programPath,
+  startServer,
+  stop,
+  wrk,
+} from "../processes.ts";
 import { upstreamSource } from "./ingress.ts";
+
+const run = promisify(execFile);
 
 export const DOMAIN = "bench.example";
 
@@ -41,22 +56,29 @@ server { listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl; location / {
     );
     return killOnExit(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
   }, "/");
-  return { child, tlsPort };
+  return { child, pids: treeOf(child.pid as number, allProcesses()), port: tlsPort };
 };
 
-interface Load {
-  readonly name: string;
-  readonly title: string;
-  readonly bound: number;
-  /** Additional header of each request. */
-  readonly header?: string;
+/** An ingress under test. */
+interface Ingress {
+  readonly pids: readonly number[];
+  readonly hostname: string;
+  readonly port: number;
 }
 
-const benchOf = ({ name, title, bound, header }: Load): Bench => ({
+interface TlsBench extends Pick<Bench, "name" | "title" | "unit"> {
+  /** The least ratio to nginx; undefined if there is no goal. */
+  readonly bound?: number;
+  readonly measure: (ingress: Ingress, seconds: number) => Promise<number>;
+}
+
+const CONNECTIONS = 32;
+
+const benchOf = ({ name, title, unit, bound, measure }: TlsBench): Bench => ({
   name,
-  title: `${title} (proxy on core 0, load and upstream on core 1, 32 connections)`,
-  unit: "requests/s",
-  goals: [{ peer: "nginx", at: "least", bound }],
+  title: `${title} (proxy on core 0, load and upstream on core 1, ${CONNECTIONS} connections)`,
+  unit,
+  goals: bound === undefined ? [] : [{ peer: "nginx", at: "least", bound }],
   prepare: async ({ small }) => {
     const program = programPath("nginx");
     if (!installed("wrk") || !canPin() || program === undefined)
@@ -67,32 +89,25 @@ const benchOf = ({ name, title, bound, header }: Load): Bench => ({
     upstreamSource(source, program);
     const files = writeCertificate(folder);
     const tls = [
-      "--domain",
-      DOMAIN,
-      "--tls-port",
-      "0",
-      "--tls-connections-per-second",
-      "0",
-      "--tls-cert",
-      files.cert,
-      "--tls-key",
-      files.key,
+      ...["--domain", DOMAIN, "--tls-port", "0", "--tls-connections-per-second", "0"],
+      ...["--tls-cert", files.cert, "--tls-key", files.key],
     ];
     const server = await startServer("--runner", "process", "--requests-per-minute", "1000000000", ...tls);
     await server.cli("deploy", source, "--name", "upstream");
     const [deployed] = JSON.parse(await server.cli("list", "--json")) as [{ url: string }];
-    const { port: tlsPort, hostname } = new URL(deployed.url);
+    const { port, hostname } = new URL(deployed.url);
     pin(server.pid, 0);
     const instances = instancesOf(server);
     for (const { pid } of instances) pin(pid, 1);
     const nginx = await startNginx(folder, (instances[0] as { port: number }).port, files);
-    const options = { seconds: small ? 1 : 5, connections: 32, core: 1 };
-    const headers = header === undefined ? [] : [header];
-    // wrk sends the host name as SNI. Portside refuses a handshake for any other name.
-    const load = (port: number | string) => () => wrk(`https://${hostname}:${port}/`, { ...options, headers });
+    const seconds = small ? 1 : 5;
+    const contender = (of: "portside" | "nginx", ingress: Omit<Ingress, "hostname">) => ({
+      name: of,
+      measure: () => measure({ ...ingress, hostname }, seconds),
+    });
     return {
-      subject: { name: "portside", measure: load(tlsPort) },
-      peers: [{ name: "nginx", measure: load(nginx.tlsPort) }],
+      subject: contender("portside", { pids: [server.pid], port: Number(port) }),
+      peers: [contender("nginx", nginx)],
       [Symbol.asyncDispose]: async () => {
         await stop(nginx.child);
         await server[Symbol.asyncDispose]();
@@ -102,12 +117,42 @@ const benchOf = ({ name, title, bound, header }: Load): Bench => ({
   },
 });
 
+/** wrk sends the host name as SNI. Portside refuses a handshake for any other name. */
+const wrkLoad =
+  (...headers: readonly string[]): TlsBench["measure"] =>
+  ({ hostname, port }, seconds) =>
+    wrk(`https://${hostname}:${port}/`, { seconds, connections: CONNECTIONS, core: 1, headers });
+
+/**
+ * Handshakes per second of the ingress's CPU time. A client needs more CPU for a handshake than nginx, so handshakes per
+ * second would measure the client.
+ */
+const handshakesPerCpuSecond: TlsBench["measure"] = async ({ pids, hostname, port }, seconds) => {
+  const before = cpuMicrosOf(pids);
+  const client = ["test/bench/peers/tls-handshakes.ts", `${port}`, hostname, `${seconds}`, `${CONNECTIONS}`];
+  const { stdout } = await run("taskset", ["-c", "1", process.execPath, ...client]);
+  return (Number(stdout) * 1_000_000) / (cpuMicrosOf(pids) - before);
+};
+
 export const ingressTls: readonly Bench[] = [
-  benchOf({ name: "ingress-tls", title: "requests a second over TLS through the ingress", bound: 0.35 }),
+  benchOf({
+    name: "ingress-tls",
+    title: "requests a second over TLS through the ingress",
+    unit: "requests/s",
+    bound: 0.35,
+    measure: wrkLoad(),
+  }),
   benchOf({
     name: "ingress-tls-handshakes",
-    title: "new TLS connections a second to the ingress, with one request each",
+    title: "full TLS handshakes per second of the ingress's CPU time, without requests",
+    unit: "handshakes/s",
     bound: 0.5,
-    header: "Connection: close",
+    measure: handshakesPerCpuSecond,
+  }),
+  benchOf({
+    name: "ingress-tls-connections",
+    title: "new TLS connections a second to the ingress, with one request each",
+    unit: "requests/s",
+    measure: wrkLoad("Connection: close"),
   }),
 ];

@@ -1,6 +1,6 @@
 /** Response times over TLS, and the engine's use of resources, while clients ask for host names that do not exist. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,7 +11,17 @@ import { freePort } from "../../../adapters/local/instances/free-port.ts";
 import { allProcesses, treeOf } from "../../../adapters/local/instances/proc.ts";
 import { startOnFreePort } from "../../support/http/free-port.ts";
 import type { Bench } from "../bench.ts";
-import { canPin, installed, killOnExit, pin, residentMegabytes, type Server, startServer, stop } from "../processes.ts";
+import {
+  canPin,
+  cpuMicrosOf,
+  installed,
+  killOnExit,
+  pin,
+  residentMegabytes,
+  type Server,
+  startServer,
+  stop,
+} from "../processes.ts";
 import { hello, latencyOf, sourceOf, urlOf } from "../runners.ts";
 import { DOMAIN, writeCertificate } from "./ingress-tls.ts";
 
@@ -175,17 +185,6 @@ const latencyBench = (name: string, title: string, attack: Attack): Bench => ({
     };
   },
 });
-
-/** /proc/PID/stat counts hundredths of a second. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-const TICK_MICROS = 10_000;
-
-const cpuMicrosOf = (pids: readonly number[]): number =>
-  pids.reduce((sum, pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/^.*\) /, "")
-      .split(" ");
-    return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MICROS;
-  }, 0);
 
 const cpuBench: Bench = {
   name: "neighbour-sni-cpu",
