@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { Server } from "node:net";
+import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Logger } from "../../../core/ports/system.ts";
 import { drainBody } from "../../shared/calls/drain-body.ts";
@@ -28,7 +28,7 @@ import { serveOverHttp2 } from "./http2.ts";
 import { type Handlers, Listener } from "./listener.ts";
 import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
 import { type ActiveRevision, ServiceRoute } from "./service-route.ts";
-import { mayUpgrade, refuseUnknownHost, serveUpgrade, type UpgradeHeaders } from "./upgrade.ts";
+import { mayUpgrade, sendRefusal, serveUpgrade, type UpgradeHeaders } from "./upgrade.ts";
 
 export interface IngressConfig extends ProxyDeps {
   readonly host: string;
@@ -128,9 +128,14 @@ const answerStream = (stream: ServerHttp2Stream, answer: ErrorResponse, added: O
   stream.end(errorBody(answer));
 };
 
-/** Returns true if the connection's certificate is valid for the host. */
+/**
+ * Returns true if the connection's certificate is valid for the host, or if the client sent no host name in the
+ * handshake. By default, nginx as a proxy sends none, and does not check the certificate.
+ */
 const isCovered = (host: string, socket: TLSSocket): boolean =>
-  host === hostOf(socket.servername || "") || socket.getX509Certificate()?.checkHost(host) !== undefined;
+  !socket.servername ||
+  host === hostOf(socket.servername) ||
+  socket.getX509Certificate()?.checkHost(host) !== undefined;
 
 export class Ingress {
   readonly #config: IngressConfig;
@@ -484,6 +489,10 @@ export class Ingress {
     const headers: UpgradeHeaders = hstsSeconds === 0 ? {} : { "strict-transport-security": `max-age=${hstsSeconds}` };
     const handlers = this.#sharedHandlers(headers);
     const isApis = (host: string) => host === api?.host;
+    // `take` has handed over all connections for the API's host. Clients reuse a connection for every host in its
+    // certificate, and open a new one after a 421: https://www.rfc-editor.org/rfc/rfc9110#section-7.4
+    const isMisdirected = (host: string, connection: Socket) =>
+      isApis(host) || !isCovered(host, connection as TLSSocket);
     return {
       ...handlers,
       take: (socket) => {
@@ -493,9 +502,14 @@ export class Ingress {
       },
       request: (req, res) => {
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-        // `take` has handed over all connections for the API's host, so this connection is for a different host.
-        if (isApis(plainHost(req.headers.host ?? ""))) refuse(req, res, MISDIRECTED, this.#config.ids.id());
+        if (isMisdirected(plainHost(req.headers.host ?? ""), req.socket))
+          refuse(req, res, MISDIRECTED, this.#config.ids.id());
         else handlers.request(req, res);
+      },
+      upgrade: (req, socket, head) => {
+        if (isMisdirected(plainHost(req.headers.host ?? ""), socket))
+          sendRefusal(socket, MISDIRECTED, this.#config.ids.id(), headers);
+        else handlers.upgrade(req, socket, head);
       },
       stream: (stream, received, connection) => {
         const { servername } = connection as TLSSocket;
@@ -505,13 +519,8 @@ export class Ingress {
         const usesHttp1 = route !== undefined && route.serving?.template.useHttp2 !== true;
         // The service used HTTP/2 when the client connected. The client's next connection uses HTTP/1.1.
         if (usesHttp1 && host === hostOf(servername || "")) stream.session?.close();
-        // Browsers reuse a connection for every host in its certificate, and open a new one after a 421.
-        const isMisdirected =
-          usesHttp1 ||
-          !isCovered(host, connection as TLSSocket) ||
-          isApis(host) ||
-          isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined);
-        if (isMisdirected) answerStream(stream, MISDIRECTED, headers);
+        const needsHttp1 = usesHttp1 || isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined);
+        if (needsHttp1 || isMisdirected(host, connection)) answerStream(stream, MISDIRECTED, headers);
         else if (route === undefined) answerStream(stream, UNKNOWN_HOST, headers);
         else void serveOverHttp2(this.#config, fromStream(stream, received, connection, headers), route);
       },
@@ -562,7 +571,7 @@ export class Ingress {
       mayUpgrade,
       upgrade: (req, socket, head) => {
         const route = find(req.headers.host, req.url);
-        if (route === undefined) refuseUnknownHost(socket, added, deps.ids.id());
+        if (route === undefined) sendRefusal(socket, UNKNOWN_HOST, deps.ids.id(), added);
         else void serveUpgrade({ ...deps, added }, req, socket, head, route);
       },
       stream: (stream, headers, connection) => {

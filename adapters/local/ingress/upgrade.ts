@@ -15,7 +15,6 @@ import {
   NO_UPGRADE,
   responseToRefusal,
   TIMED_OUT,
-  UNKNOWN_HOST,
 } from "./error-responses.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
 import { isUnreachable } from "./pooled-instance.ts";
@@ -45,16 +44,13 @@ export interface UpgradeDeps extends ProxyDeps {
   readonly added: UpgradeHeaders;
 }
 
-const refuse = (socket: Socket, answer: ErrorResponse, requestId: string, added: UpgradeHeaders): void => {
+export const sendRefusal = (socket: Socket, answer: ErrorResponse, requestId: string, added: UpgradeHeaders): void => {
   const body = errorBody(answer);
   const length = { "content-length": String(Buffer.byteLength(body)) };
   const head = { ...added, ...errorHeaders(answer, requestId), ...length, connection: "close" };
   socket.write(headText(answer.status, "Refused", head) + body);
   socket.destroySoon();
 };
-
-export const refuseUnknownHost = (socket: Socket, added: UpgradeHeaders, requestId: string): void =>
-  refuse(socket, UNKNOWN_HOST, requestId, added);
 
 export const serveUpgrade = async (
   deps: UpgradeDeps,
@@ -88,7 +84,7 @@ export const serveUpgrade = async (
     );
   };
   const refuseUpgrade = (answer: ErrorResponse) => {
-    refuse(socket, answer, requestId, deps.added);
+    sendRefusal(socket, answer, requestId, deps.added);
     log(answer.status, route.serving);
   };
   const gone = new AbortController();
@@ -128,7 +124,7 @@ export const serveUpgrade = async (
   const fail = (answer: ErrorResponse) => {
     if (status !== 0 || socket.destroyed) return void socket.destroy();
     status = answer.status;
-    refuse(socket, answer, requestId, deps.added);
+    sendRefusal(socket, answer, requestId, deps.added);
   };
   const timer = setTimeout(() => fail(TIMED_OUT), serving.template.timeout * 1000);
   const answerHead = (answer: IncomingMessage): Head => {

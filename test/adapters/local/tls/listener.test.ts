@@ -41,8 +41,8 @@ test("serves HTTP/1.1, and tells the service that the client used HTTPS", async 
 });
 
 /** Opens a WebSocket over TLS. The types of `ws` do not name the options of `tls.connect`, which it passes on. */
-const webSocket = (port: number, host: string): WebSocket => {
-  const tls = { ca, servername: "app.localhost" };
+const webSocket = (port: number, servername: string, host = servername): WebSocket => {
+  const tls = { ca, servername };
   return new WebSocket(`wss://127.0.0.1:${port}`, { ...tls, headers: { host } });
 };
 
@@ -87,11 +87,34 @@ const statusAndHsts = async (session: ClientHttp2Session, sent: OutgoingHttpHead
 
 test("sends HSTS with the refusal of an upgrade", async () => {
   await using one = await start();
-  const socket = webSocket(one.target.port, "none.localhost");
-  socket.on("error", () => undefined);
-  const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
-  expect([answer.statusCode, answer.headers["strict-transport-security"]]).toEqual([404, "max-age=60"]);
-  socket.terminate();
+  for (const [servername, host, status] of [
+    ["rpc.localhost", "none.localhost", 404],
+    ["app.localhost", "rpc.localhost", 421],
+  ] as const) {
+    const socket = webSocket(one.target.port, servername, host);
+    socket.on("error", () => undefined);
+    const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+    expect([answer.statusCode, answer.headers["strict-transport-security"]]).toEqual([status, "max-age=60"]);
+    socket.terminate();
+  }
+});
+
+test("answers 421 to a request over HTTP/1.1 for a host that the certificate of the connection does not contain", async () => {
+  await using one = await start();
+  const statusOf = async (servername: string, host: string) =>
+    (await sendTls(one.target, servername, { headers: { host } })).status;
+  expect(await statusOf("app.localhost", "rpc.localhost")).toBe(421);
+  expect(await statusOf("rpc.localhost", "App.localhost.:443")).toBe(200);
+  expect(await statusOf("app.localhost", "APP.localhost")).toBe(200);
+});
+
+test("serves any host to a client that sends no host name in the handshake, such as nginx as a proxy", async () => {
+  const tls = testTls({}, authority.issue("apps.localhost"));
+  await using one = await start(tls);
+  const socket = await handshake(one.target, "", { rejectUnauthorized: false });
+  socket.write("GET / HTTP/1.1\r\nHost: app.localhost\r\n\r\n");
+  expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  socket.destroy();
 });
 
 test("passes connections for the API's host on, and answers 421 to its host on other connections", async () => {
