@@ -491,8 +491,10 @@ export class Ingress {
     const isApis = (host: string) => host === api?.host;
     // `take` has handed over all connections for the API's host. Clients reuse a connection for every host in its
     // certificate, and open a new one after a 421: https://www.rfc-editor.org/rfc/rfc9110#section-7.4
-    const isMisdirected = (host: string, connection: Socket) =>
-      isApis(host) || !isCovered(host, connection as TLSSocket);
+    const isMisdirected = (authority: string | undefined, connection: Socket) => {
+      const host = plainHost(authority ?? "");
+      return isApis(host) || !isCovered(host, connection as TLSSocket);
+    };
     return {
       ...handlers,
       take: (socket) => {
@@ -502,25 +504,22 @@ export class Ingress {
       },
       request: (req, res) => {
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-        if (isMisdirected(plainHost(req.headers.host ?? ""), req.socket))
-          refuse(req, res, MISDIRECTED, this.#config.ids.id());
+        if (isMisdirected(req.headers.host, req.socket)) refuse(req, res, MISDIRECTED, this.#config.ids.id());
         else handlers.request(req, res);
       },
       upgrade: (req, socket, head) => {
-        if (isMisdirected(plainHost(req.headers.host ?? ""), socket))
-          sendRefusal(socket, MISDIRECTED, this.#config.ids.id(), headers);
+        if (isMisdirected(req.headers.host, socket)) sendRefusal(socket, MISDIRECTED, this.#config.ids.id(), headers);
         else handlers.upgrade(req, socket, head);
       },
       stream: (stream, received, connection) => {
         const { servername } = connection as TLSSocket;
         const authority = authorityOf(received);
-        const host = plainHost(authority);
         const route = this.#routeOf(authority);
         const usesHttp1 = route !== undefined && route.serving?.template.useHttp2 !== true;
         // The service used HTTP/2 when the client connected. The client's next connection uses HTTP/1.1.
-        if (usesHttp1 && host === hostOf(servername || "")) stream.session?.close();
+        if (usesHttp1 && plainHost(authority) === hostOf(servername || "")) stream.session?.close();
         const needsHttp1 = usesHttp1 || isPlatforms(received[constants.HTTP2_HEADER_PATH] as string | undefined);
-        if (needsHttp1 || isMisdirected(host, connection)) answerStream(stream, MISDIRECTED, headers);
+        if (needsHttp1 || isMisdirected(authority, connection)) answerStream(stream, MISDIRECTED, headers);
         else if (route === undefined) answerStream(stream, UNKNOWN_HOST, headers);
         else void serveOverHttp2(this.#config, fromStream(stream, received, connection, headers), route);
       },
