@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { allProcesses, environmentOf, treeOf } from "../../adapters/local/instances/proc.ts";
+import { allProcesses, environmentOf, parseCpuMillis, treeOf } from "../../adapters/local/instances/proc.ts";
 import { portside } from "../support/cli/terminal.ts";
 import { serverOf } from "../support/http/serve-child.ts";
 
@@ -143,17 +143,9 @@ export const wrk = async (
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 };
 
-/** /proc/PID/stat counts hundredths of a second. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-const TICK_MICROS = 10_000;
-
 /** The CPU time that processes have used, in microseconds. */
 export const cpuMicrosOf = (pids: readonly number[]): number =>
-  pids.reduce((sum, pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/^.*\) /, "")
-      .split(" ");
-    return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MICROS;
-  }, 0);
+  pids.reduce((sum, pid) => sum + parseCpuMillis(readFileSync(`/proc/${pid}/stat`, "utf8")) * 1000, 0);
 
 /** The memory of a process in megabytes. */
 export const residentMegabytes = (pid: number): number =>

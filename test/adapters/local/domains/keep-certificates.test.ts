@@ -731,10 +731,13 @@ test("uses the last order of the week for the certificate that expires first", a
   const platform = await start(1, HOUR_MS, "example.com");
   const { keep, stop, first, serve, principal, store, rows, clock, memory } = platform;
   const { account } = principal();
-  const order = { account, registeredDomain: "example.com" as DomainName, kind: "renewal", at: clock.now() } as const;
+  const order = { registeredDomain: "example.com" as DomainName, kind: "renewal", at: clock.now() } as const;
   const begun = { authority: first.name, url: "https://ca-0.test/order" };
-  for (let orders = 1; orders < orderLimits.ordersPerAccount; orders++)
-    (await store.startOrder("other.example.com" as DomainName, begun, order))._unsafeUnwrap();
+  const others = [principal("one"), principal("two")].map(({ account: other }) => other);
+  for (let orders = 1; orders < orderLimits.orders; orders++) {
+    const counted = { ...order, account: others[orders % 2] as AccountId };
+    (await store.startOrder("other.example.com" as DomainName, begun, counted))._unsafeUnwrap();
+  }
   // Both certificates are due, because their authority is no longer configured.
   for (const [name, days] of [
     ["early", 60],

@@ -139,7 +139,7 @@ describe("the budget", () => {
 
   test("does not count orders that a clock dated a year ahead", () => {
     const YEAR_S = 365 * 86_400;
-    const earlier = Array.from({ length: limits.ordersPerAccount }, () => order(YEAR_S, "renewal"));
+    const earlier = Array.from({ length: limits.orders }, () => order(YEAR_S, "renewal"));
     expect(orderPermittedAt(order(YEAR_S, "renewal"), earlier, limits)).toBe(order(YEAR_S + 100, "renewal").at);
     expect(orderPermittedAt(order(0, "renewal"), earlier, limits)).toBeUndefined();
   });
